@@ -1,0 +1,40 @@
+-- How many more messages of the queue may be in flight.
+--
+-- Counting what is in flight costs time in proportion, so a recent sample well below the limit is enough;
+-- near the limit, or without a sample, the count is exact.
+create or replace function trunkline._in_flight_room(
+  p_queue_id bigint,
+  p_in_flight_limit integer,
+  p_now timestamptz
+)
+returns integer
+language plpgsql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_sample bigint;
+begin
+  select progress.in_flight_sample into v_sample
+  from trunkline.queue_progress as progress
+  where progress.queue_id = p_queue_id
+    and progress.sampled_at between p_now - interval '5 seconds' and p_now
+    -- A small limit can be passed between two samples.
+    and p_in_flight_limit >= 10000;
+  if v_sample < p_in_flight_limit / 2 then
+    return p_in_flight_limit - v_sample;
+  end if;
+
+  return p_in_flight_limit - (
+    select count(*)
+    from (
+      select
+      from trunkline.messages as message
+      where message.queue_id = p_queue_id
+        and message.visible_at > p_now
+        and message.receive_count > 0
+      limit p_in_flight_limit
+    ) as in_flight
+  );
+end
+$$;

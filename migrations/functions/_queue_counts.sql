@@ -1,0 +1,38 @@
+-- Messages of a queue by state. Exact as of the statement's snapshot, except that messages past their
+-- retention count as visible until the janitor has removed them.
+--
+-- The stored total comes from folded deltas and only hidden messages are counted one by one, so a backlog
+-- of any size costs the same.
+create or replace function trunkline._queue_counts(p_queue_id bigint, p_now timestamptz default null)
+returns table (visible bigint, in_flight bigint, delayed bigint)
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+as $$
+  with folded as (
+    select
+      coalesce(max(progress.added - progress.removed), 0) as stored,
+      coalesce(max(progress.folded_through), 0) as folded_through
+    from trunkline.queue_progress as progress
+    where progress.queue_id = p_queue_id
+  ),
+  recent as (
+    select coalesce(sum(delta.added - delta.removed), 0)::bigint as stored
+    from trunkline.count_deltas as delta
+    where delta.queue_id = p_queue_id
+      and delta.id > (select folded.folded_through from folded)
+  ),
+  hidden as (
+    select
+      count(*) filter (where message.receive_count > 0) as in_flight,
+      count(*) filter (where message.receive_count = 0) as delayed
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.visible_at > coalesce(p_now, clock_timestamp())
+  )
+  select
+    greatest(folded.stored + recent.stored - hidden.in_flight - hidden.delayed, 0),
+    hidden.in_flight,
+    hidden.delayed
+  from folded, recent, hidden
+$$;

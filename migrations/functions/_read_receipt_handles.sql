@@ -1,0 +1,27 @@
+-- The message id and nonce of each receipt handle, in order; both null where a handle is not one that this
+-- queue gave out.
+create or replace function trunkline._read_receipt_handles(p_receipt_key bytea, p_handles text[])
+returns table (entry bigint, id bigint, nonce uuid)
+language sql
+immutable
+strict
+set search_path = pg_catalog, pg_temp
+as $$
+  select
+    handle.entry,
+    case when is_ours then ('x' || encode(substring(payload from 2 for 8), 'hex'))::bit(64)::bigint end,
+    case when is_ours then encode(substring(payload from 10 for 16), 'hex')::uuid end
+  from unnest(p_handles) with ordinality as handle (text, entry)
+  cross join lateral (
+    -- decode() raises on malformed base64, so only what has the right form reaches it.
+    select case when handle.text ~ '^[A-Za-z0-9+/]{44}$' then decode(handle.text, 'base64') end as payload
+  ) as decoded
+  cross join lateral (
+    select coalesce(
+      substring(payload for 1) = '\x01'::bytea
+        and substring(payload from 26) = substring(sha256(p_receipt_key || substring(payload from 2 for 24)) for 8),
+      false
+    ) as is_ours
+  ) as verified
+  order by handle.entry
+$$;

@@ -1,0 +1,97 @@
+-- Receives up to p_limit visible messages of a standard queue, the longest visible first.
+--
+-- Hides each for the visibility timeout (null: the queue's) and gives it a new receipt. Rows locked by
+-- another receive are passed over, never waited for. Raises TQ001 when the queue is gone, TQ002 when
+-- p_in_flight_limit messages are in flight.
+--
+-- The planner settings make every plan walk messages_visible_at_idx from the low-water mark, also while
+-- statistics are stale: a sort or bitmap of a large backlog would take seconds.
+create or replace function trunkline._receive_messages(
+  p_queue_id bigint,
+  p_limit integer,
+  p_visibility_timeout_seconds integer,
+  p_in_flight_limit integer,
+  p_now timestamptz default null
+)
+returns table (
+  message_id uuid,
+  receipt_handle text,
+  body text,
+  attributes jsonb,
+  sender_id text,
+  sent_at timestamptz,
+  first_received_at timestamptz,
+  receive_count integer,
+  group_id text,
+  deduplication_id text,
+  sequence_number bigint,
+  trace_header text,
+  dead_letter_source_arn text
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_limit integer := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_now));
+begin
+  if v_limit <= 0 then
+    raise exception 'Too many messages in flight: % is the maximum for this queue.', p_in_flight_limit
+      using errcode = 'TQ002';
+  end if;
+
+  return query
+  with claimed as materialized (
+    select message.id
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.visible_at >= coalesce(
+        (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
+        '-infinity'
+      )
+      and message.visible_at <= v_now
+      and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+    order by message.visible_at
+    limit v_limit
+    for update skip locked
+  ),
+  -- Read after the rows are locked, so after the transaction has its id: settlement rests on that order.
+  instant as materialized (
+    select coalesce(p_now, clock_timestamp()) as at
+    from (select count(*) from claimed) as all_claimed
+  ),
+  received as (
+    update trunkline.messages as message
+    set visible_at = instant.at
+          + make_interval(secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)),
+        received_at = instant.at,
+        first_received_at = coalesce(message.first_received_at, instant.at),
+        receive_count = message.receive_count + 1,
+        receipt_nonce = gen_random_uuid()
+    from instant
+    where message.queue_id = p_queue_id
+      and message.id = any (array(select claimed.id from claimed))
+    returning message.*
+  )
+  select
+    received.message_id,
+    trunkline._receipt_handle(v_queue.receipt_key, received.id, received.receipt_nonce),
+    received.body,
+    received.attributes,
+    received.sender_id,
+    received.sent_at,
+    received.first_received_at,
+    received.receive_count,
+    received.group_id,
+    received.deduplication_id,
+    received.id,
+    received.trace_header,
+    received.dead_letter_source_arn
+  from received
+  order by received.id;
+end
+$$;

@@ -1,0 +1,121 @@
+import { isIP } from 'node:net';
+import { bool, cleanEnv, EnvError, makeValidator, str } from 'envalid';
+
+/** Everything that can be set from outside. README.md has the table. */
+export interface Config {
+  host: string;
+  port: number;
+  /** Undefined: the embedded PostgreSQL in dataDirectory. */
+  databaseUrl: string | undefined;
+  /** For LISTEN, where databaseUrl leads through a pooler. */
+  directDatabaseUrl: string | undefined;
+  databaseWaitMs: number;
+  poolSize: number;
+  dataDirectory: string;
+  baseUrl: string | undefined;
+  accountId: string;
+  region: string;
+  deletedNameCooldownSeconds: number;
+  logLevel: string;
+}
+
+/** A setting is wrong. The message names it and says what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+function matching(form: RegExp, allowed: string) {
+  return makeValidator<string>((input) => {
+    if (!form.test(input)) {
+      throw new EnvError(`must be ${allowed}`);
+    }
+    return input;
+  });
+}
+
+function integerBetween(minimum: number, maximum: number) {
+  return makeValidator<number>((input) => {
+    const value = Number(input);
+    if (!Number.isInteger(value) || value < minimum || value > maximum) {
+      throw new EnvError(`must be a whole number from ${minimum} to ${maximum}`);
+    }
+    return value;
+  });
+}
+
+const hostName = matching(/^[A-Za-z0-9.:_-]+$/, 'a host name or an IP address');
+const accountId = matching(/^\d{12}$/, '12 digits');
+const region = matching(/^[a-z0-9-]+$/, 'a region name such as us-east-1');
+const httpUrl = matching(/^https?:\/\/[^/?#\s]+[^?#\s]*$/, 'a URL such as https://queue.example.com');
+const postgresUrl = matching(
+  /^postgres(ql)?:\/\//,
+  'a URL such as postgresql://user:password@host:5432/database',
+);
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/**
+ * Reads the settings from the environment.
+ *
+ * @throws {ConfigError} naming every wrong setting
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  // An empty setting, as compose files leave behind, is none.
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const settings = cleanEnv(
+    given,
+    {
+      HOST: hostName({ default: '127.0.0.1' }),
+      PORT: integerBetween(0, 65_535)({ default: 9324 }),
+      DATABASE_URL: postgresUrl({ default: undefined }),
+      TRUNKLINE_DIRECT_DATABASE_URL: postgresUrl({ default: undefined }),
+      TRUNKLINE_DATABASE_WAIT_SECONDS: integerBetween(0, 3_600)({ default: 30 }),
+      TRUNKLINE_POOL_SIZE: integerBetween(1, 1_000)({ default: 10 }),
+      TRUNKLINE_DATA_DIR: str({ default: '.trunkline' }),
+      TRUNKLINE_BASE_URL: httpUrl({ default: undefined }),
+      TRUNKLINE_ACCOUNT_ID: accountId({ default: '000000000000' }),
+      TRUNKLINE_REGION: region({ default: 'us-east-1' }),
+      TRUNKLINE_ALLOW_ANONYMOUS: bool({ default: false }),
+      TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS: integerBetween(0, 60)({ default: 0 }),
+      LOG_LEVEL: str({ choices: logLevels, default: 'info' }),
+    },
+    {
+      reporter: ({ errors }) => {
+        const wrong = Object.entries(errors).map(([name, error]) => {
+          const allowed =
+            name === 'LOG_LEVEL' ? `must be one of ${logLevels.join(', ')}` : error?.message;
+          return `${name}=${given[name]}: ${allowed}`;
+        });
+        if (wrong.length > 0) {
+          throw new ConfigError(`Wrong settings in the environment:\n  ${wrong.join('\n  ')}`);
+        }
+      },
+    },
+  );
+
+  if (!isLoopback(settings.HOST) && !settings.TRUNKLINE_ALLOW_ANONYMOUS) {
+    throw new ConfigError(
+      `HOST=${settings.HOST} would let anybody on the network use the queues, because this server does not check credentials. Listen on 127.0.0.1, or set TRUNKLINE_ALLOW_ANONYMOUS=true if the network is closed to others.`,
+    );
+  }
+  return Object.freeze({
+    host: settings.HOST,
+    port: settings.PORT,
+    databaseUrl: settings.DATABASE_URL,
+    directDatabaseUrl: settings.TRUNKLINE_DIRECT_DATABASE_URL,
+    databaseWaitMs: settings.TRUNKLINE_DATABASE_WAIT_SECONDS * 1000,
+    poolSize: settings.TRUNKLINE_POOL_SIZE,
+    dataDirectory: settings.TRUNKLINE_DATA_DIR,
+    baseUrl: settings.TRUNKLINE_BASE_URL?.replace(/\/+$/, ''),
+    accountId: settings.TRUNKLINE_ACCOUNT_ID,
+    region: settings.TRUNKLINE_REGION,
+    deletedNameCooldownSeconds: settings.TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS,
+    logLevel: settings.LOG_LEVEL,
+  });
+}

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import { Client } from 'pg';
+import { version } from '../version.ts';
+
+/**
+ * Brings the schema `trunkline` up to this version: numbered migrations first, then every function file
+ * whose text changed, in one transaction.
+ */
+
+const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url));
+const functionsDirectory = `${migrationsDirectory}/functions`;
+
+/** Any number that nobody else uses: "trunkline" in ASCII, cut to 63 bits. */
+const migrationLock = '8390062851155749990';
+
+const oldestPostgres = 150_000;
+
+/** The schema cannot be brought up to date. The message says why and what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+interface FunctionFile {
+  name: string;
+  text: string;
+  checksum: string;
+}
+
+async function readMigrationNames(): Promise<string[]> {
+  const files = await readdir(migrationsDirectory);
+  return files
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.replace(/\.sql$/, ''))
+    .sort();
+}
+
+async function readFunctionFiles(): Promise<FunctionFile[]> {
+  const files = (await readdir(functionsDirectory)).filter((file) => file.endsWith('.sql')).sort();
+  return await Promise.all(
+    files.map(async (file) => {
+      const text = await readFile(`${functionsDirectory}/${file}`, 'utf8');
+      const checksum = createHash('sha256').update(text).digest('hex');
+      return { name: file.replace(/\.sql$/, ''), text, checksum };
+    }),
+  );
+}
+
+interface InstalledSchema {
+  migrations: string[];
+  functions: Map<string, string>;
+  /** Of the functions; undefined before the first installation. */
+  version: string | undefined;
+}
+
+async function readInstalled(client: Client): Promise<InstalledSchema> {
+  const { rows: found } = await client.query<{ has_migrations: boolean; has_functions: boolean }>(
+    `select
+      to_regclass('trunkline.schema_migrations') is not null as has_migrations,
+      to_regclass('trunkline.installed_functions') is not null as has_functions`,
+  );
+  const migrations = found[0]?.has_migrations
+    ? await client.query<{ name: string }>('select name from trunkline.schema_migrations')
+    : { rows: [] };
+  const functions = found[0]?.has_functions
+    ? await client.query<{ name: string; checksum: string; installed_by: string }>(
+        'select name, checksum, installed_by from trunkline.installed_functions',
+      )
+    : { rows: [] };
+  return {
+    migrations: migrations.rows.map((row) => row.name),
+    functions: new Map(functions.rows.map((row) => [row.name, row.checksum])),
+    version: functions.rows
+      .map((row) => row.installed_by)
+      .sort(compareVersions)
+      .at(-1),
+  };
+}
+
+function compareVersions(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function refuseNewer(installed: InstalledSchema, known: readonly string[]): void {
+  const unknown = installed.migrations.find((name) => !known.includes(name));
+  const isNewer =
+    installed.version !== undefined && compareVersions(installed.version, version) > 0;
+  if (unknown !== undefined || isNewer) {
+    throw new MigrationError(
+      `The database's schema is newer than this Trunkline ${version}: it was brought up to date by ${installed.version ?? 'a later version'}${unknown === undefined ? '' : ` and has the migration ${unknown}`}. Start that version or a later one.`,
+    );
+  }
+}
+
+async function refuseOldPostgres(client: Client): Promise<void> {
+  const { rows } = await client.query<{ number: string; name: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as name`,
+  );
+  if (Number(rows[0]?.number) < oldestPostgres) {
+    throw new MigrationError(
+      `The database runs PostgreSQL ${rows[0]?.name}. Trunkline needs PostgreSQL 15 or later.`,
+    );
+  }
+}
+
+async function runMigrations(client: Client, log: (message: string) => void): Promise<void> {
+  const say = (message: string) => log(message.replace(/^[> -]+/, ''));
+  await runner({
+    dbClient: client,
+    dir: migrationsDirectory,
+    direction: 'up',
+    singleTransaction: true,
+    migrationsSchema: 'trunkline',
+    createMigrationsSchema: true,
+    migrationsTable: 'schema_migrations',
+    // This module holds a lock of its own, which waits where node-pg-migrate's would fail.
+    noLock: true,
+    // node-pg-migrate expects timestamps in front of file names and complains of each number.
+    logger: { debug: () => {}, info: () => {}, warn: say, error: () => {} },
+  });
+}
+
+async function installFunctions(client: Client, files: readonly FunctionFile[]): Promise<void> {
+  await client.query('begin');
+  try {
+    // Functions call each other in any order.
+    await client.query(`set local check_function_bodies = off`);
+    await client.query(`set local lock_timeout = '10s'`);
+    for (const { name, text, checksum } of files) {
+      await client.query(text);
+      await client.query(
+        `insert into trunkline.installed_functions as installed (name, checksum, installed_by)
+        values ($1, $2, $3)
+        on conflict (name) do update
+        set checksum = excluded.checksum,
+            installed_by = excluded.installed_by,
+            installed_at = clock_timestamp()`,
+        [name, checksum, version],
+      );
+    }
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+async function bringUpToDate(client: Client, log: (message: string) => void): Promise<void> {
+  await refuseOldPostgres(client);
+  const known = await readMigrationNames();
+  const installed = await readInstalled(client);
+  refuseNewer(installed, known);
+  // Each step only where something is to do, so that a role without the right to create anything can
+  // start a server on a schema that is up to date.
+  if (known.some((name) => !installed.migrations.includes(name))) {
+    await runMigrations(client, log);
+  }
+  const changed = (await readFunctionFiles()).filter(
+    ({ name, checksum }) => installed.functions.get(name) !== checksum,
+  );
+  if (changed.length > 0) {
+    await installFunctions(client, changed);
+    log(`Installed ${changed.length} functions of Trunkline ${version}.`);
+  }
+}
+
+/**
+ * Migrates the database. Any number of servers may do so at once: they take turns.
+ *
+ * The lock is a transaction's, on a connection of its own, because a session's lock would not hold behind
+ * PgBouncer in transaction mode.
+ *
+ * @throws {MigrationError} or the database's error
+ */
+export async function migrate(
+  connectionString: string,
+  log: (message: string) => void = () => {},
+): Promise<void> {
+  const lockHolder = new Client({ connectionString, application_name: 'trunkline migration lock' });
+  const client = new Client({ connectionString, application_name: 'trunkline migration' });
+  try {
+    await lockHolder.connect();
+    await client.connect();
+    await lockHolder.query('begin');
+    await lockHolder.query('set local idle_in_transaction_session_timeout = 0');
+    await lockHolder.query('select pg_advisory_xact_lock($1)', [migrationLock]);
+    await bringUpToDate(client, log);
+    await lockHolder.query('commit');
+  } finally {
+    await Promise.allSettled([client.end(), lockHolder.end()]);
+  }
+}
+
+/** Whether the schema is just what this version installs, for the health check. */
+export async function isSchemaCurrent(query: {
+  query(text: string): Promise<{ rows: { name: string }[] }>;
+}): Promise<boolean> {
+  const known = await readMigrationNames();
+  const { rows } = await query.query('select name from trunkline.schema_migrations');
+  const applied = rows.map((row) => row.name);
+  return known.every((name) => applied.includes(name));
+}

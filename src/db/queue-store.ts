@@ -1,0 +1,250 @@
+import type { Kysely } from 'kysely';
+import type { Pool, QueryResultRow } from 'pg';
+import type { MessageAttributes } from '../sqs/message-attributes.ts';
+import type { QueueAddress } from '../sqs/queue-address.ts';
+import type { QueueSettings } from '../sqs/queue-attributes.ts';
+import type { Database } from './schema.ts';
+import { isConflict } from './sqlstate.ts';
+
+/** A queue's present contents; changes when the queue is purged. A bigint, kept as text. */
+export type QueueId = string;
+
+export interface Queue extends QueueAddress {
+  id: QueueId;
+  settings: QueueSettings;
+  createdAt: Date;
+  modifiedAt: Date;
+}
+
+export interface MessageToSend {
+  body: string;
+  sizeBytes: number;
+  delaySeconds: number | undefined;
+  attributes: MessageAttributes | undefined;
+  traceHeader: string | undefined;
+  groupId: string | undefined;
+  senderId: string;
+}
+
+export type SentMessage =
+  | { messageId: string }
+  | { messageId: undefined; maximumMessageSizeBytes: number };
+
+export interface ReceivedMessage {
+  messageId: string;
+  receiptHandle: string;
+  body: string;
+  attributes: MessageAttributes | null;
+  senderId: string;
+  sentAt: Date;
+  firstReceivedAt: Date;
+  receiveCount: number;
+  groupId: string | null;
+  deduplicationId: string | null;
+  sequenceNumber: string;
+  traceHeader: string | null;
+  deadLetterSourceArn: string | null;
+}
+
+export type DeleteOutcome = 'deleted' | 'missing' | 'invalid';
+export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid';
+
+export interface QueueCounts {
+  visible: number;
+  inFlight: number;
+  delayed: number;
+}
+
+/** How often a statement that lost a deadlock is run again: losing twice in a row is rare already. */
+const conflictRetries = 3;
+
+/**
+ * The engine's SQL functions, typed. Each call is one statement and one transaction of its own; what the
+ * functions promise is written in their files.
+ */
+export class QueueStore {
+  readonly #pool: Pool;
+  readonly #database: Kysely<Database>;
+
+  constructor(pool: Pool, database: Kysely<Database>) {
+    this.#pool = pool;
+    this.#database = database;
+  }
+
+  async #call<Row extends QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result = await this.#pool.query<Row>(text, values);
+        return result.rows;
+      } catch (error) {
+        if (!isConflict(error) || attempt > conflictRetries) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  async findQueue({ accountId, name }: QueueAddress): Promise<Queue | undefined> {
+    const row = await this.#database
+      .selectFrom('trunkline.queues')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('name', '=', name)
+      .executeTakeFirst();
+    return row === undefined
+      ? undefined
+      : {
+          id: row.id,
+          accountId,
+          name,
+          settings: row,
+          createdAt: row.created_at,
+          modifiedAt: row.modified_at,
+        };
+  }
+
+  /** Names in order, those after `after` if given. */
+  async listQueueNames(query: {
+    accountId: string;
+    prefix: string;
+    after: string | undefined;
+    limit: number;
+  }): Promise<string[]> {
+    const rows = await this.#database
+      .selectFrom('trunkline.queues')
+      .select('name')
+      .where('account_id', '=', query.accountId)
+      .where((where) => where.fn('starts_with', ['name', where.val(query.prefix)]))
+      .$if(query.after !== undefined, (all) => all.where('name', '>', query.after ?? ''))
+      .orderBy('name')
+      .limit(query.limit)
+      .execute();
+    return rows.map((row) => row.name);
+  }
+
+  async createQueue(
+    address: QueueAddress,
+    settings: Partial<QueueSettings>,
+    tags: Record<string, string>,
+    cooldownSeconds: number,
+  ): Promise<{ differingColumn: string | null }> {
+    const [row] = await this.#call<{ differing_column: string | null }>(
+      'select * from trunkline._create_queue($1, $2, $3, $4, $5)',
+      [address.accountId, address.name, JSON.stringify(settings), JSON.stringify(tags), cooldownSeconds],
+    );
+    return { differingColumn: row?.differing_column ?? null };
+  }
+
+  async setQueueSettings(queueId: QueueId, settings: Partial<QueueSettings>): Promise<void> {
+    await this.#call('select trunkline._set_queue_attributes($1, $2)', [
+      queueId,
+      JSON.stringify(settings),
+    ]);
+  }
+
+  async deleteQueue(queueId: QueueId): Promise<void> {
+    await this.#call('select trunkline._delete_queue($1)', [queueId]);
+  }
+
+  async purgeQueue(queueId: QueueId): Promise<void> {
+    await this.#call('select trunkline._purge_queue($1)', [queueId]);
+  }
+
+  async countMessages(queueId: QueueId): Promise<QueueCounts> {
+    const [row] = await this.#call<{ visible: string; in_flight: string; delayed: string }>(
+      'select * from trunkline._queue_counts($1)',
+      [queueId],
+    );
+    return {
+      visible: Number(row?.visible ?? 0),
+      inFlight: Number(row?.in_flight ?? 0),
+      delayed: Number(row?.delayed ?? 0),
+    };
+  }
+
+  async sendMessages(queueId: QueueId, messages: readonly MessageToSend[]): Promise<SentMessage[]> {
+    const rows = await this.#call<{
+      message_id: string | null;
+      maximum_message_size_bytes: number;
+    }>('select * from trunkline._send_messages($1, $2, $3, $4, $5, $6, $7, $8)', [
+      queueId,
+      messages.map((message) => message.body),
+      messages.map((message) => message.sizeBytes),
+      messages.map((message) => message.delaySeconds),
+      messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
+      messages.map((message) => message.traceHeader),
+      messages.map((message) => message.groupId),
+      messages.map((message) => message.senderId),
+    ]);
+    return rows.map((row) =>
+      row.message_id === null
+        ? { messageId: undefined, maximumMessageSizeBytes: row.maximum_message_size_bytes }
+        : { messageId: row.message_id },
+    );
+  }
+
+  /** @param visibilityTimeoutSeconds the queue's when undefined */
+  async receiveMessages(
+    queueId: QueueId,
+    limit: number,
+    visibilityTimeoutSeconds: number | undefined,
+    inFlightLimit: number,
+  ): Promise<ReceivedMessage[]> {
+    return await this.#call<ReceivedMessage & QueryResultRow>(
+      `select
+        message_id as "messageId",
+        receipt_handle as "receiptHandle",
+        body,
+        attributes,
+        sender_id as "senderId",
+        sent_at as "sentAt",
+        first_received_at as "firstReceivedAt",
+        receive_count as "receiveCount",
+        group_id as "groupId",
+        deduplication_id as "deduplicationId",
+        sequence_number as "sequenceNumber",
+        trace_header as "traceHeader",
+        dead_letter_source_arn as "deadLetterSourceArn"
+      from trunkline._receive_messages($1, $2, $3, $4)`,
+      [queueId, limit, visibilityTimeoutSeconds, inFlightLimit],
+    );
+  }
+
+  async deleteMessages(
+    queueId: QueueId,
+    receiptHandles: readonly string[],
+  ): Promise<DeleteOutcome[]> {
+    const rows = await this.#call<{ outcome: DeleteOutcome }>(
+      'select outcome from trunkline._delete_messages($1, $2)',
+      [queueId, receiptHandles],
+    );
+    return rows.map((row) => row.outcome);
+  }
+
+  async changeVisibility(
+    queueId: QueueId,
+    changes: readonly { receiptHandle: string; timeoutSeconds: number }[],
+  ): Promise<ChangeOutcome[]> {
+    const rows = await this.#call<{ outcome: ChangeOutcome }>(
+      'select outcome from trunkline._change_visibility($1, $2, $3)',
+      [
+        queueId,
+        changes.map((change) => change.receiptHandle),
+        changes.map((change) => change.timeoutSeconds),
+      ],
+    );
+    return rows.map((row) => row.outcome);
+  }
+
+  /**
+   * For queues with waiting polls: in how many milliseconds the next message is due (0 or less: now; null:
+   * none in sight). Queues that are gone are absent.
+   */
+  async lookOut(queueIds: readonly QueueId[]): Promise<Map<QueueId, number | null>> {
+    const rows = await this.#call<{ queue_id: QueueId; due_in_ms: number | null }>(
+      'select queue_id, due_in_ms from trunkline._look_out($1)',
+      [queueIds],
+    );
+    return new Map(rows.map((row) => [row.queue_id, row.due_in_ms]));
+  }
+}

@@ -1,0 +1,61 @@
+import { DatabaseError } from 'pg';
+import { queueDoesNotExist, SqsError } from '../sqs/errors.ts';
+
+/** What a database failure means to the caller of an action. */
+
+/** SQLSTATEs that Trunkline's functions raise; the texts are theirs. */
+const raised = {
+  TQ002: 'OverLimit',
+  TQ003: 'PurgeQueueInProgress',
+  TQ004: 'QueueDeletedRecently',
+} as const;
+
+const queueGone = 'TQ001';
+
+/** The queue was deleted or purged after its id was looked up: look it up again. */
+export function isQueueGone(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === queueGone;
+}
+
+/** Deadlock and serialization failure: the statement did nothing and may be run again. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
+}
+
+/** Class 08: connection; 53: out of resources; 57: operator intervention, 57014 being a cancelled statement. */
+function isOutage(error: DatabaseError): boolean {
+  return /^(08|53|57|XX000)/.test(error.code ?? '');
+}
+
+const networkFailure =
+  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
+
+/**
+ * The error to answer: the catalogued one for what Trunkline's functions raise, a retryable one while the
+ * database cannot be reached, and the error itself, a bug, for anything else.
+ */
+export function toCallerError(error: unknown): unknown {
+  if (!(error instanceof Error)) {
+    return error;
+  }
+  if (error instanceof DatabaseError) {
+    if (error.code === queueGone) {
+      return queueDoesNotExist();
+    }
+    const name = raised[error.code as keyof typeof raised];
+    if (name !== undefined) {
+      return new SqsError(name, error.message);
+    }
+  }
+  const isUnavailable =
+    error instanceof DatabaseError
+      ? isOutage(error)
+      : networkFailure.test(`${'code' in error ? error.code : ''} ${error.message}`);
+  if (isUnavailable || isConflict(error)) {
+    return new SqsError(
+      'ServiceUnavailable',
+      'The database cannot be reached at the moment. Try again.',
+    );
+  }
+  return error;
+}

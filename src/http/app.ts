@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { execute } from '../operations/execute.ts';
+import type { Services } from '../operations/operation.ts';
+import { decodeJsonRequest, writeJsonError } from '../protocol/aws-json.ts';
+import { decodeQueryRequest, unknownOperation, writeQueryError } from '../protocol/aws-query.ts';
+import type { ErrorWriter, WireAnswer } from '../protocol/codec.ts';
+import { SqsError } from '../sqs/errors.ts';
+import { addressFromPath } from '../sqs/queue-address.ts';
+
+export interface AppOptions {
+  services: Services;
+  /** The base of queue URLs; undefined: the host that the client used. */
+  baseUrl: string | undefined;
+  logLevel: string;
+  /** Resolves when the server can do its work; rejects with the reason when it cannot. */
+  checkHealth(): Promise<void>;
+}
+
+/**
+ * A message of 1 MiB takes up to six times as many bytes on the wire: JSON may write each of its characters
+ * as an escape. Beyond that no valid request exists.
+ */
+const bodyLimitBytes = 7 * 1024 * 1024;
+
+/** Longer than the idle timeouts of usual clients and proxies, so that it is they who hang up. */
+const keepAliveTimeoutMs = 75_000;
+
+export function buildApp({ services, baseUrl, logLevel, checkHealth }: AppOptions): FastifyInstance {
+  const app = fastify({
+    logger: { level: logLevel },
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: bodyLimitBytes,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 2_000 },
+  });
+
+  // The protocols tell themselves apart by more than the content type, so every body arrives as bytes.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+
+  app.setErrorHandler((error, request, reply) => {
+    send(reply, request.id, errorWriter(request)(toSqsError(error, request), request.id));
+  });
+
+  app.get('/health', async (_request, reply) => {
+    try {
+      await checkHealth();
+      return { status: 'ok' };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return reply.status(503).send({ status: 'unavailable', reason });
+    }
+  });
+
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/*',
+    handler: async (request, reply) => {
+      send(reply, request.id, await answer(request, reply));
+      return reply;
+    },
+  });
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<WireAnswer> {
+    const path = new URL(request.url, 'http://any').pathname;
+    const decoded = isJsonProtocol(request)
+      ? decodeJsonRequest(header(request, 'x-amz-target'), bodyOf(request))
+      : decodeQueryRequest(queryParameters(request), request.id);
+    if (decoded === undefined) {
+      return unknownOperation();
+    }
+    return await execute(
+      {
+        ...services,
+        baseUrl: baseUrl ?? `${request.protocol}://${request.host}`,
+        pathQueue: addressFromPath(path),
+        senderId: services.accountId,
+        traceHeader: header(request, 'x-amzn-trace-id'),
+        startedAtMs: performance.now(),
+        signal: hangUpSignal(reply),
+      },
+      decoded,
+    );
+  }
+
+  return app;
+}
+
+function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function bodyOf(request: FastifyRequest): Buffer {
+  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+}
+
+function isJsonProtocol(request: FastifyRequest): boolean {
+  return (
+    request.headers['x-amz-target'] !== undefined ||
+    (request.method === 'POST' &&
+      /^application\/(x-amz-json|json)/.test(request.headers['content-type'] ?? ''))
+  );
+}
+
+/** Parameters of the query string and of a form body; the body's win. */
+function queryParameters(request: FastifyRequest): URLSearchParams {
+  const parameters = new URL(request.url, 'http://any').searchParams;
+  const type = request.headers['content-type'];
+  if (type === undefined || type.startsWith('application/x-www-form-urlencoded')) {
+    for (const [name, value] of new URLSearchParams(bodyOf(request).toString('utf8'))) {
+      parameters.set(name, value);
+    }
+  }
+  return parameters;
+}
+
+function hangUpSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.on('close', () => {
+    if (!reply.raw.writableFinished) {
+      controller.abort();
+    }
+  });
+  return controller.signal;
+}
+
+function errorWriter(request: FastifyRequest): ErrorWriter {
+  return isJsonProtocol(request) ? writeJsonError : writeQueryError;
+}
+
+/** What is not the caller's to know is logged whole and answered as an internal failure. */
+function toSqsError(error: unknown, request: FastifyRequest): SqsError {
+  if (error instanceof SqsError) {
+    return error;
+  }
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : '';
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new SqsError(
+      'RequestEntityTooLarge',
+      `The request must be no larger than ${bodyLimitBytes} bytes.`,
+    );
+  }
+  if (typeof code === 'string' && code.startsWith('FST_ERR_CTP')) {
+    return new SqsError('MalformedInput', 'The request body could not be read.');
+  }
+  request.log.error({ err: error }, 'A request failed unexpectedly.');
+  return new SqsError(
+    'InternalFailure',
+    'The request failed because of an error in the server. Its log has the details under this request id.',
+  );
+}
+
+function send(reply: FastifyReply, requestId: string, { status, headers, body }: WireAnswer): void {
+  // As bytes, because Fastify adds a charset to the type of a text.
+  reply
+    .status(status)
+    .headers(headers)
+    .header('x-amzn-requestid', requestId)
+    .send(Buffer.from(body));
+}

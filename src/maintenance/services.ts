@@ -1,0 +1,69 @@
+import type { Pool } from 'pg';
+import type { Service } from './service.ts';
+
+/** Settling while there is something to settle; the low-water marks lag behind by about this. */
+const settlePauseMs = 300;
+const longestSettlePauseMs = 5_000;
+const rescanPauseMs = 60_000;
+const janitorPauseMs = 10_000;
+/** Rows in one janitor's statement: some tens of milliseconds, so that nobody waits long behind it. */
+const janitorBatch = 2_000;
+/** Between batches, so that a large queue's removal leaves room for traffic. */
+const betweenBatchesMs = 20;
+
+/** Folds message counts and moves the low-water marks of receiving. */
+export function settleService(pool: Pool): Service {
+  let pauseMs = settlePauseMs;
+  return {
+    name: 'settle',
+    async runOnce() {
+      const { rows } = await pool.query<{ is_active: boolean }>(
+        'select trunkline._settle() as is_active',
+      );
+      pauseMs = rows[0]?.is_active
+        ? settlePauseMs
+        : Math.min(pauseMs * 2, longestSettlePauseMs);
+      return pauseMs;
+    },
+  };
+}
+
+/** The safety net under the low-water marks. */
+export function rescanService(pool: Pool, onLowered: (queueId: string) => void): Service {
+  return {
+    name: 'rescan low-water marks',
+    async runOnce() {
+      const { rows } = await pool.query<{ queue_id: string }>(
+        'select queue_id from trunkline._rescan_low_water_marks()',
+      );
+      for (const row of rows) {
+        onLowered(row.queue_id);
+      }
+      return rescanPauseMs;
+    },
+  };
+}
+
+function janitor(name: string, pool: Pool, statement: string): Service {
+  return {
+    name,
+    async runOnce() {
+      const { rows } = await pool.query<{ removed: string }>(statement, [janitorBatch]);
+      return Number(rows[0]?.removed) > 0 ? betweenBatchesMs : janitorPauseMs;
+    },
+  };
+}
+
+/** Removes messages past their retention. */
+export function expireService(pool: Pool): Service {
+  return janitor('expire messages', pool, 'select trunkline._expire_messages($1) as removed');
+}
+
+/** Removes what is left of purged and deleted queues. */
+export function clearDiscardedService(pool: Pool): Service {
+  return janitor(
+    'clear discarded queues',
+    pool,
+    'select trunkline._clear_discarded_queues($1) as removed',
+  );
+}

@@ -1,0 +1,84 @@
+import type { Queue, QueueStore } from '../db/queue-store.ts';
+import { isQueueGone } from '../db/sqlstate.ts';
+import { queueDoesNotExist } from '../sqs/errors.ts';
+import { addressFromUrl, type QueueAddress } from '../sqs/queue-address.ts';
+
+/**
+ * How long a looked-up queue is used without asking again. Its id needs no limit, since every SQL function
+ * checks it; this bounds how long settings changed through another server go unnoticed here.
+ */
+const freshForMs = 1_000;
+
+/** Keeps a client that makes up queue names from filling the memory. */
+const rememberedQueues = 10_000;
+
+interface Remembered {
+  queue: Queue;
+  untilMs: number;
+}
+
+/** Finds queues by address, remembering them for a moment. */
+export class QueueDirectory {
+  readonly #store: QueueStore;
+  readonly #server: { accountId: string; region: string };
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(store: QueueStore, server: { accountId: string; region: string }) {
+    this.#store = store;
+    this.#server = server;
+  }
+
+  /** @throws {SqsError} InvalidAddress */
+  addressFromUrl(url: string): QueueAddress | undefined {
+    return addressFromUrl(url, this.#server);
+  }
+
+  /**
+   * Runs work on a queue. When the queue turns out purged or deleted in between, looks it up anew and runs
+   * the work once more: nothing has happened then, because every function checks the id first.
+   *
+   * @throws {SqsError} QueueDoesNotExist
+   */
+  async withQueue<Result>(
+    address: QueueAddress | undefined,
+    work: (queue: Queue) => Promise<Result>,
+  ): Promise<Result> {
+    if (address === undefined) {
+      throw queueDoesNotExist();
+    }
+    try {
+      return await work(await this.#find(address));
+    } catch (error) {
+      if (!isQueueGone(error)) {
+        throw error;
+      }
+      this.forget(address);
+      return await work(await this.#find(address));
+    }
+  }
+
+  forget(address: QueueAddress): void {
+    this.#remembered.delete(key(address));
+  }
+
+  async #find(address: QueueAddress): Promise<Queue> {
+    const remembered = this.#remembered.get(key(address));
+    if (remembered !== undefined && remembered.untilMs > performance.now()) {
+      return remembered.queue;
+    }
+    const queue = await this.#store.findQueue(address);
+    if (queue === undefined) {
+      this.forget(address);
+      throw queueDoesNotExist();
+    }
+    if (this.#remembered.size >= rememberedQueues) {
+      this.#remembered.clear();
+    }
+    this.#remembered.set(key(address), { queue, untilMs: performance.now() + freshForMs });
+    return queue;
+  }
+}
+
+function key({ accountId, name }: QueueAddress): string {
+  return `${accountId}/${name}`;
+}

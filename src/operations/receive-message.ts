@@ -1,0 +1,140 @@
+import type { ReceivedMessage } from '../db/queue-store.ts';
+import { toCallerError } from '../db/sqlstate.ts';
+import { invalidParameter, SqsError } from '../sqs/errors.ts';
+import { isWithin, limits, type Range } from '../sqs/limits.ts';
+import { attributesMd5, selectMessageAttributes, textMd5 } from '../sqs/message-attributes.ts';
+import { type Message, receiveMessage as shapes } from '../sqs/shapes/messages.ts';
+import { defineQueueOperation } from './operation.ts';
+
+function requireWithin(
+  value: number | undefined,
+  name: string,
+  range: Range,
+  reason: string,
+): void {
+  if (value !== undefined && !isWithin(value, range)) {
+    throw invalidParameter(value, name, reason);
+  }
+}
+
+function systemAttributes(
+  message: ReceivedMessage,
+  names: readonly string[],
+): Record<string, string> | undefined {
+  const all: Record<string, string | null> = {
+    SenderId: message.senderId,
+    SentTimestamp: String(message.sentAt.getTime()),
+    ApproximateReceiveCount: String(message.receiveCount),
+    ApproximateFirstReceiveTimestamp: String(message.firstReceivedAt.getTime()),
+    MessageGroupId: message.groupId,
+    AWSTraceHeader: message.traceHeader,
+    DeadLetterQueueSourceArn: message.deadLetterSourceArn,
+  };
+  const asked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(all)) {
+    if (value !== null && (names.includes('All') || names.includes(name))) {
+      asked[name] = value;
+    }
+  }
+  return Object.keys(asked).length > 0 ? asked : undefined;
+}
+
+function render(
+  message: ReceivedMessage,
+  systemNames: readonly string[],
+  attributeNames: readonly string[],
+): Message {
+  const system = systemAttributes(message, systemNames);
+  const attributes = selectMessageAttributes(message.attributes ?? {}, attributeNames);
+  return {
+    MessageId: message.messageId,
+    ReceiptHandle: message.receiptHandle,
+    MD5OfBody: textMd5(message.body),
+    Body: message.body,
+    ...(system && { Attributes: system }),
+    ...(attributes && {
+      MD5OfMessageAttributes: attributesMd5(attributes),
+      MessageAttributes: attributes,
+    }),
+  };
+}
+
+export const receiveMessage = defineQueueOperation({
+  action: 'ReceiveMessage',
+  shapes,
+  async run(context, queue, input) {
+    const { MaxNumberOfMessages = 1, VisibilityTimeout, WaitTimeSeconds } = input;
+    requireWithin(
+      MaxNumberOfMessages,
+      'MaxNumberOfMessages',
+      limits.receiveMaxMessages,
+      'Must be between 1 and 10, if provided.',
+    );
+    requireWithin(
+      WaitTimeSeconds,
+      'WaitTimeSeconds',
+      limits.receiveWaitSeconds,
+      'Must be >= 0 and <= 20, if provided.',
+    );
+    requireWithin(
+      VisibilityTimeout,
+      'VisibilityTimeout',
+      limits.visibilityTimeoutSeconds,
+      'Must be >= 0 and <= 43200, if provided.',
+    );
+
+    const receive = () =>
+      context.store.receiveMessages(
+        queue.id,
+        MaxNumberOfMessages,
+        VisibilityTimeout,
+        limits.inFlightMessagesStandard,
+      );
+    const waitSeconds = WaitTimeSeconds ?? queue.settings.receive_wait_seconds;
+    let received: ReceivedMessage[];
+    if (waitSeconds === 0) {
+      received = await receive();
+    } else {
+      const poll = context.polls.join(queue.id);
+      try {
+        received = await poll.until(
+          () => receive().catch(emptyWhenOverLimit),
+          context.startedAtMs + waitSeconds * 1000,
+          context.signal,
+        );
+      } finally {
+        poll.leave();
+      }
+    }
+    if (received.length === 0) {
+      return {};
+    }
+    if (context.signal.aborted) {
+      // The client hung up while the statement ran: give the messages to somebody who listens.
+      await context.store.changeVisibility(
+        queue.id,
+        received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 })),
+      );
+      context.announceMessages(queue.id);
+      return {};
+    }
+    const systemNames = [
+      ...(input.AttributeNames ?? []),
+      ...(input.MessageSystemAttributeNames ?? []),
+    ];
+    return {
+      Messages: received.map((message) =>
+        render(message, systemNames, input.MessageAttributeNames ?? []),
+      ),
+    };
+  },
+});
+
+/** A long poll of a queue with too many messages in flight gets no error, on AWS too. */
+function emptyWhenOverLimit(error: unknown): never[] {
+  const callerError = toCallerError(error);
+  if (callerError instanceof SqsError && callerError.errorName === 'OverLimit') {
+    return [];
+  }
+  throw error;
+}

@@ -1,0 +1,36 @@
+import type { ChangeOutcome } from '../db/queue-store.ts';
+import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
+import { isWithin, limits } from '../sqs/limits.ts';
+
+/** The error for a timeout that no message can have. AWS words it differently in a batch. */
+export function timeoutOutOfRange(seconds: number, reason: string): SqsError | undefined {
+  return isWithin(seconds, limits.visibilityTimeoutSeconds)
+    ? undefined
+    : invalidParameter(seconds, 'VisibilityTimeout', reason);
+}
+
+/** The error that an outcome of the change stands for. */
+export function changeError(
+  outcome: ChangeOutcome | undefined,
+  receiptHandle: string,
+  timeoutSeconds: number,
+): SqsError | undefined {
+  switch (outcome) {
+    case 'invalid':
+      return invalidReceiptHandle(receiptHandle);
+    case 'missing':
+      return invalidParameter(
+        receiptHandle,
+        'ReceiptHandle',
+        'Message does not exist or is not available for visibility timeout change.',
+      );
+    case 'too_long':
+      return invalidParameter(
+        timeoutSeconds,
+        'VisibilityTimeout',
+        `Total VisibilityTimeout for the message is beyond the limit [${limits.visibilityTimeoutSeconds.maximum} seconds]`,
+      );
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+import type { SqsError } from '../sqs/errors.ts';
+import type { Static, TSchema } from '../sqs/shapes/schema.ts';
+
+/** An answer on its way out. */
+export interface WireAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** One request as one protocol reads it: which action, its input, and how answers are written. */
+export interface DecodedRequest {
+  action: string;
+  /** Whether the protocol takes every action on every path, also on a queue's. */
+  isAllowedAnywhere: boolean;
+  readInput<Shape extends TSchema>(shape: Shape): Static<Shape>;
+  writeOutput(action: string, shape: TSchema, output: unknown): WireAnswer;
+}
+
+/** How a protocol writes errors, also those met before the request could be decoded. */
+export type ErrorWriter = (error: SqsError, requestId: string) => WireAnswer;
