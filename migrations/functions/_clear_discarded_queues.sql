@@ -1,5 +1,5 @@
--- Removes up to p_limit messages of purged and deleted queues; answers how many rows went. A discarded queue
--- is forgotten when nothing is left of it, no transaction is running that could still add to it, and the
+-- Removes up to p_limit rows of a purged or deleted queue; answers how many went. A discarded queue is
+-- forgotten when nothing is left of it, no transaction is running that could still add to it, and the
 -- longest cooldown for its name is over.
 create or replace function trunkline._clear_discarded_queues(p_limit integer, p_now timestamptz default null)
 returns bigint
@@ -10,6 +10,7 @@ as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_discarded trunkline.discarded_queues;
+  v_table text;
   v_removed bigint;
 begin
   if not pg_try_advisory_xact_lock(hashtext('trunkline'), hashtext('clear discarded queues')) then
@@ -34,11 +35,22 @@ begin
       return v_removed;
     end if;
 
+    foreach v_table in array array['deduplications', 'receive_attempts', 'message_groups', 'count_deltas'] loop
+      execute format(
+        'delete from trunkline.%1$I
+         where ctid = any (array(select ctid from trunkline.%1$I where queue_id = $1 limit $2 for update skip locked))',
+        v_table
+      ) using v_discarded.queue_id, p_limit;
+      get diagnostics v_removed = row_count;
+      if v_removed > 0 then
+        return v_removed;
+      end if;
+    end loop;
+
     if v_discarded.discarded_at < v_now - interval '60 seconds'
       and pg_snapshot_xmin(pg_current_snapshot()) >= v_discarded.discarded_xid
       and not exists (select from trunkline.messages as message where message.queue_id = v_discarded.queue_id)
     then
-      delete from trunkline.count_deltas where queue_id = v_discarded.queue_id;
       delete from trunkline.queue_progress where queue_id = v_discarded.queue_id;
       delete from trunkline.discarded_queues where queue_id = v_discarded.queue_id;
     end if;

@@ -1,6 +1,6 @@
 -- Removes up to p_limit messages past their queue's retention; answers how many. Oldest ids first, which is
 -- close to oldest first: a queue is left at its first batch without an expired message.
--- Nothing is waited for: a message that somebody has locked is left for the next time.
+-- Nothing is waited for: what somebody has locked is left for the next time.
 create or replace function trunkline._expire_messages(p_limit integer, p_now timestamptz default null)
 returns bigint
 language plpgsql
@@ -9,44 +9,79 @@ set enable_seqscan = off
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
-  v_removed bigint;
+  v_queue trunkline.queues;
+  v_ids bigint[];
+  v_groups text[];
+  v_removed bigint := 0;
+  v_removed_here bigint;
 begin
   if not pg_try_advisory_xact_lock(hashtext('trunkline'), hashtext('expire messages')) then
     return 0;
   end if;
+  perform pg_current_xact_id();
 
-  with expired as materialized (
-    select message.queue_id, message.id
+  for v_queue in
+    select queue.*
     from trunkline.queues as queue
     cross join lateral (
-      select oldest.queue_id, oldest.id, oldest.sent_at
+      select oldest.sent_at
       from trunkline.messages as oldest
       where oldest.queue_id = queue.id
       order by oldest.id
-      limit 1000
-    ) as message
-    where message.sent_at <= v_now - make_interval(secs => queue.message_retention_seconds)
-    limit p_limit
-  ),
-  removable as materialized (
-    select message.queue_id, message.id
-    from expired
-    join trunkline.messages as message using (queue_id, id)
-    for update of message skip locked
-  ),
-  removed as (
+      limit 1
+    ) as first
+    where first.sent_at <= v_now - make_interval(secs => queue.message_retention_seconds)
+  loop
+    exit when v_removed >= p_limit;
+
+    v_ids := array(
+      select oldest.id
+      from (
+        select message.id, message.sent_at
+        from trunkline.messages as message
+        where message.queue_id = v_queue.id
+        order by message.id
+        limit p_limit - v_removed
+      ) as oldest
+      where oldest.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds)
+    );
+    -- Groups first, then their messages, as everybody does.
+    v_groups := array(
+      select known.group_id
+      from trunkline.message_groups as known
+      where v_queue.is_fifo
+        and known.queue_id = v_queue.id
+        and known.group_id = any (array(
+          select message.group_id
+          from trunkline.messages as message
+          where message.queue_id = v_queue.id and message.id = any (v_ids)
+        ))
+      order by known.group_id
+      for update skip locked
+    );
+
+    with removable as materialized (
+      select message.id
+      from trunkline.messages as message
+      where message.queue_id = v_queue.id
+        and message.id = any (v_ids)
+        and (not v_queue.is_fifo or message.group_id = any (v_groups))
+      for update skip locked
+    )
     delete from trunkline.messages as message
     using removable
-    where message.queue_id = removable.queue_id and message.id = removable.id
-    returning message.queue_id
-  ),
-  counted as (
-    insert into trunkline.count_deltas (queue_id, added, removed)
-    select removed.queue_id, 0, count(*)
-    from removed
-    group by removed.queue_id
-  )
-  select count(*) into v_removed from removed;
+    where message.queue_id = v_queue.id and message.id = removable.id;
+    get diagnostics v_removed_here = row_count;
+
+    if v_removed_here > 0 then
+      insert into trunkline.count_deltas (queue_id, added, removed)
+      values (v_queue.id, 0, v_removed_here);
+      v_removed := v_removed + v_removed_here;
+    end if;
+    if v_groups <> '{}' then
+      perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
+    end if;
+  end loop;
   return v_removed;
 end
 $$;

@@ -14,15 +14,14 @@ as $$
     extract(epoch from next.visible_at - coalesce(p_now, clock_timestamp()))::double precision * 1000
   from unnest(p_queue_ids) as waiting (queue_id)
   join trunkline.queues as queue on queue.id = waiting.queue_id
-  left join lateral (
-    select message.visible_at
-    from trunkline.messages as message
-    where message.queue_id = queue.id
-      and message.visible_at >= coalesce(
-        (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = queue.id),
-        '-infinity'
-      )
-    order by message.visible_at
-    limit 1
-  ) as next on true
+  cross join lateral (
+    select case
+      when queue.is_fifo
+        then least(
+          trunkline._oldest_ready_group(queue.id, null),
+          trunkline._oldest_in_drained_groups(queue.id)
+        )
+      else trunkline._oldest_message(queue.id, null)
+    end as visible_at
+  ) as next
 $$;

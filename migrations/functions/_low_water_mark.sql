@@ -1,4 +1,5 @@
--- The oldest visible_at of a queue at or after p_from, but not later than p_settled_at.
+-- Where receiving from a queue may start: at its oldest message, or its oldest group if it is a FIFO queue,
+-- from p_from on (null: from the present mark on), but never later than p_settled_at.
 create or replace function trunkline._low_water_mark(
   p_queue_id bigint,
   p_settled_at timestamptz,
@@ -8,23 +9,13 @@ returns timestamptz
 language sql
 stable
 set search_path = pg_catalog, pg_temp
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
 as $$
   select least(
     p_settled_at,
-    (
-      select message.visible_at
-      from trunkline.messages as message
-      where message.queue_id = p_queue_id
-        and message.visible_at >= coalesce(
-          p_from,
-          (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
-          '-infinity'
-        )
-      order by message.visible_at
-      limit 1
-    )
+    case
+      when exists (select from trunkline.queues as queue where queue.id = p_queue_id and queue.is_fifo)
+        then trunkline._oldest_ready_group(p_queue_id, p_from)
+      else trunkline._oldest_message(p_queue_id, p_from)
+    end
   )
 $$;

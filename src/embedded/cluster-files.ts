@@ -21,6 +21,9 @@ const INITIALIZE_LIMIT_MS = 5 * 60_000;
 
 const SINGLE_USER_LIMIT_MS = 5 * 60_000;
 
+/** initdb reports each of its steps first. */
+const ERROR_LINES = 8;
+
 const INCOMPLETE_PREFIX = 'initializing-';
 
 /**
@@ -83,8 +86,9 @@ export async function createCluster(cluster: Cluster, password: string): Promise
       limitMs: INITIALIZE_LIMIT_MS,
     });
     if (!result.succeeded) {
+      const lastLines = result.output.split('\n').slice(-ERROR_LINES).join('\n');
       throw new EmbeddedPostgresError(
-        `PostgreSQL could not create its database in ${home}. It said:\n${result.output}\nCorrect that ` +
+        `PostgreSQL could not create its database in ${home}. It said:\n${lastLines}\nCorrect that ` +
           'and start again, or set DATABASE_URL to use your own PostgreSQL.',
       );
     }

@@ -49,7 +49,15 @@ export async function openDataHome(
  * let the account pass; a temporary directory made for the purpose usually does not.
  */
 async function createDirectory(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+  const options = { recursive: true, mode: isRoot() ? 0o711 : 0o700 };
+  // ENOENT is what a recursive mkdir says when the file system is read-only.
+  await unlessError(mkdir(path, options), 'ENOENT');
+  if ((await statIfPresent(path)) === undefined) {
+    throw new EmbeddedPostgresError(
+      `The data directory ${path} cannot be created, most likely because its file system is read-only. ` +
+        'Choose another with TRUNKLINE_DATA_DIR, or use your own PostgreSQL with DATABASE_URL.',
+    );
+  }
   const directory = await realpath(path);
   const stats = await stat(directory);
   if (isRoot() && stats.uid === 0 && (await readdir(directory)).length === 0) {

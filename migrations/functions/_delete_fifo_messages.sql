@@ -1,0 +1,75 @@
+-- Deletes messages of a FIFO queue by receipt handle. One outcome per handle, in the order given:
+--
+--   deleted   the message is gone because of this handle
+--   missing   it was gone already
+--   expired   the visibility timeout is over, or a later receive has the message
+--   invalid   not a receipt handle of this queue
+--
+-- Deleting a group's head lets the next message go. p_is_own_transaction says that the transaction ends
+-- right after: then rows of groups left empty go at once, else the janitor removes them.
+-- Raises TQ001 when the queue is gone.
+create or replace function trunkline._delete_fifo_messages(
+  p_queue_id bigint,
+  p_receipt_handles text[],
+  p_is_own_transaction boolean default false,
+  p_now timestamptz default null
+)
+returns table (outcome text)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_ids bigint[];
+  v_nonces uuid[];
+  v_groups text[];
+  v_now timestamptz;
+  v_deleted bigint[];
+  v_left bigint[];
+begin
+  perform pg_current_xact_id();
+  select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
+  into v_ids, v_nonces
+  from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;
+  v_groups := trunkline._lock_groups_of_messages(p_queue_id, v_ids);
+  v_now := coalesce(p_now, clock_timestamp());
+
+  with deleted as (
+    delete from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.id = any (v_ids)
+      and message.visible_at > v_now
+      and message.receipt_nonce in (
+        select handle.nonce from unnest(v_ids, v_nonces) as handle (id, nonce) where handle.id = message.id
+      )
+    returning message.id
+  ),
+  counted as (
+    insert into trunkline.count_deltas (queue_id, added, removed)
+    select p_queue_id, 0, count(*) from deleted having count(*) > 0
+  )
+  select coalesce(array_agg(deleted.id), '{}') into v_deleted from deleted;
+
+  v_left := array(
+    select message.id
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id and message.id = any (v_ids)
+  );
+  perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
+  if p_is_own_transaction then
+    perform trunkline._remove_drained_groups(p_queue_id, v_groups);
+  end if;
+
+  return query
+  select
+    case
+      when handle.id is null then 'invalid'
+      when handle.id = any (v_deleted) then 'deleted'
+      when handle.id = any (v_left) then 'expired'
+      else 'missing'
+    end
+  from unnest(v_ids) with ordinality as handle (id, entry)
+  order by handle.entry;
+end
+$$;

@@ -1,0 +1,21 @@
+-- Locks the group rows of messages, in order of group id, and answers the group ids. Waits for others.
+-- Every statement that may change a group's head locks the group first and its messages afterwards.
+create or replace function trunkline._lock_groups_of_messages(p_queue_id bigint, p_ids bigint[])
+returns text[]
+language sql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+  select array(
+    select known.group_id
+    from trunkline.message_groups as known
+    where known.queue_id = p_queue_id
+      and known.group_id = any (array(
+        select message.group_id
+        from trunkline.messages as message
+        where message.queue_id = p_queue_id and message.id = any (p_ids)
+      ))
+    order by known.group_id
+    for update
+  )
+$$;

@@ -1,0 +1,21 @@
+-- The smallest visible_at of a queue's messages at or after p_from (null: after the low-water mark).
+create or replace function trunkline._oldest_message(p_queue_id bigint, p_from timestamptz)
+returns timestamptz
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+  select message.visible_at
+  from trunkline.messages as message
+  where message.queue_id = p_queue_id
+    and message.visible_at >= coalesce(
+      p_from,
+      (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
+      '-infinity'
+    )
+  order by message.visible_at
+  limit 1
+$$;

@@ -1,0 +1,22 @@
+-- The smallest visible_at of a FIFO queue's groups at or after p_from (null: after the low-water mark).
+create or replace function trunkline._oldest_ready_group(p_queue_id bigint, p_from timestamptz)
+returns timestamptz
+language sql
+stable
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+  select ready.visible_at
+  from trunkline.message_groups as ready
+  where ready.queue_id = p_queue_id
+    and ready.drained_at is null
+    and ready.visible_at >= coalesce(
+      p_from,
+      (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
+      '-infinity'
+    )
+  order by ready.visible_at
+  limit 1
+$$;

@@ -1,0 +1,41 @@
+-- Sees to it that the groups of messages just stored have their rows. The caller holds the groups' locks.
+--
+-- A row that is in use stays untouched: consumers may hold it, and a send waits for no consumer. A drained
+-- row is taken into use again unless a consumer is at it right now, who then does so.
+create or replace function trunkline._open_message_groups(
+  p_queue_id bigint,
+  p_group_ids text[],
+  p_ids bigint[],
+  p_visible_at timestamptz
+)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+begin
+  insert into trunkline.message_groups (queue_id, group_id, head_id, visible_at)
+  select p_queue_id, opened.group_id, min(opened.id), p_visible_at
+  from unnest(p_group_ids, p_ids) as opened (group_id, id)
+  where not exists (
+    select
+    from trunkline.message_groups as known
+    where known.queue_id = p_queue_id and known.group_id = opened.group_id
+  )
+  group by opened.group_id;
+
+  with drained as materialized (
+    select known.group_id
+    from trunkline.message_groups as known
+    where known.queue_id = p_queue_id
+      and known.group_id = any (p_group_ids)
+      and known.drained_at is not null
+    order by known.group_id
+    for update skip locked
+  )
+  update trunkline.message_groups as known
+  set visible_at = p_visible_at, drained_at = null
+  from drained
+  where known.queue_id = p_queue_id and known.group_id = drained.group_id;
+end
+$$;

@@ -1,0 +1,173 @@
+-- Receives up to p_limit messages of a FIFO queue: as many as there are of the group that waits longest,
+-- in order, then of the next groups. Within a group it stops at the first message that is not visible.
+--
+-- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, a repeat within five
+-- minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
+-- them was deleted, changed or received again since. Raises TQ001 when the queue is gone.
+--
+-- Group rows are locked first, passing over those that others have; their messages are read in a later
+-- statement, so from a snapshot taken under the lock. The first round locks one group, since one may have
+-- all that is asked for; the next as many as messages are still wanted.
+create or replace function trunkline._receive_fifo_messages(
+  p_queue_id bigint,
+  p_limit integer,
+  p_visibility_timeout_seconds integer,
+  p_in_flight_limit integer,
+  p_attempt_id text default null,
+  p_now timestamptz default null
+)
+returns table (
+  message_id uuid,
+  receipt_handle text,
+  body text,
+  attributes jsonb,
+  sender_id text,
+  sent_at timestamptz,
+  first_received_at timestamptz,
+  receive_count integer,
+  group_id text,
+  deduplication_id text,
+  sequence_number bigint,
+  trace_header text,
+  dead_letter_source_arn text
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
+as $$
+declare
+  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_timeout interval := make_interval(
+    secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)
+  );
+  v_now timestamptz;
+  v_limit integer;
+  v_ids bigint[] := '{}';
+  v_groups text[];
+  v_tried text[] := '{}';
+  v_found bigint[];
+  v_idle text[];
+begin
+  if p_attempt_id is not null then
+    -- A repeat that comes while the first is under way waits for it, and then finds what it returned.
+    perform pg_advisory_xact_lock(hashtextextended('receive attempt ' || p_attempt_id, p_queue_id));
+    v_ids := trunkline._repeat_receive(v_queue, p_attempt_id, v_timeout, p_now);
+  end if;
+
+  if cardinality(v_ids) = 0 then
+    v_now := coalesce(p_now, clock_timestamp());
+    v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_now));
+
+    while cardinality(v_ids) < v_limit loop
+      v_groups := trunkline._claim_message_groups(
+        v_queue,
+        case when v_tried = '{}' then 1 else v_limit - cardinality(v_ids) end,
+        v_tried,
+        v_now
+      );
+      exit when v_groups = '{}';
+      v_tried := v_tried || v_groups;
+
+      select
+        coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
+        coalesce(array_agg(walked.group_id) filter (where walked.id is null), '{}')
+      into v_found, v_idle
+      from (
+        select claimed.position, claimed.group_id, free.id
+        from unnest(v_groups) with ordinality as claimed (group_id, position)
+        join trunkline.message_groups as known
+          on known.queue_id = p_queue_id and known.group_id = claimed.group_id
+        left join lateral (
+          select message.id
+          from (
+            select
+              listed.id,
+              bool_and(listed.visible_at <= v_now) over (order by listed.id) as is_free
+            from (
+              select message.id, message.visible_at
+              from trunkline.messages as message
+              where message.queue_id = p_queue_id
+                and message.group_id = claimed.group_id
+                and message.deduplication_id is not null
+                and message.id >= known.head_id
+                and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+              order by message.id
+              limit v_limit - cardinality(v_ids)
+            ) as listed
+          ) as message
+          where message.is_free
+        ) as free on true
+      ) as walked;
+
+      if v_idle <> '{}' then
+        perform trunkline._refresh_message_groups(v_queue, v_idle, v_now);
+      end if;
+      v_ids := v_ids || v_found[1 : v_limit - cardinality(v_ids)];
+    end loop;
+
+    if v_ids = '{}' then
+      return;
+    end if;
+    -- Read after rows are locked, so after the transaction has its id: settlement rests on that order.
+    v_now := coalesce(p_now, clock_timestamp());
+
+    with received as (
+      update trunkline.messages as message
+      set visible_at = v_now + v_timeout,
+          received_at = v_now,
+          first_received_at = coalesce(message.first_received_at, v_now),
+          receive_count = message.receive_count + 1,
+          receipt_nonce = gen_random_uuid()
+      where message.queue_id = p_queue_id and message.id = any (v_ids)
+      returning message.id, message.group_id, message.receipt_nonce
+    ),
+    moved as (
+      update trunkline.message_groups as known
+      set head_id = head.id, visible_at = v_now + v_timeout, drained_at = null
+      from (
+        select received.group_id, min(received.id) as id from received group by received.group_id
+      ) as head
+      where known.queue_id = p_queue_id and known.group_id = head.group_id
+    )
+    insert into trunkline.receive_attempts as attempt (
+      queue_id, attempt_id, message_ids, receipt_nonces, visible_at, expires_at
+    )
+    select
+      p_queue_id,
+      p_attempt_id,
+      v_ids,
+      array_agg(received.receipt_nonce order by array_position(v_ids, received.id)),
+      v_now + v_timeout,
+      v_now + interval '5 minutes'
+    from received
+    where p_attempt_id is not null
+    having count(*) > 0
+    on conflict on constraint receive_attempts_pkey do update
+    set message_ids = excluded.message_ids,
+        receipt_nonces = excluded.receipt_nonces,
+        visible_at = excluded.visible_at,
+        expires_at = excluded.expires_at;
+  end if;
+
+  return query
+  select
+    message.message_id,
+    trunkline._receipt_handle(v_queue.receipt_key, message.id, message.receipt_nonce),
+    message.body,
+    message.attributes,
+    message.sender_id,
+    message.sent_at,
+    message.first_received_at,
+    message.receive_count,
+    message.group_id,
+    message.deduplication_id,
+    message.id,
+    message.trace_header,
+    message.dead_letter_source_arn
+  from trunkline.messages as message
+  where message.queue_id = p_queue_id and message.id = any (v_ids)
+  order by array_position(v_ids, message.id);
+end
+$$;

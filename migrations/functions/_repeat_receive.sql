@@ -1,0 +1,51 @@
+-- Repeats an earlier receive by its attempt id: hides the same messages anew and answers their ids, or none
+-- when there is no such attempt. The caller holds the attempt's lock.
+-- Raises TQ005 when a message of the attempt was deleted, changed or received again since.
+create or replace function trunkline._repeat_receive(
+  p_queue trunkline.queues,
+  p_attempt_id text,
+  p_timeout interval,
+  p_now timestamptz
+)
+returns bigint[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+declare
+  v_attempt trunkline.receive_attempts;
+  v_groups text[];
+  v_now timestamptz;
+  v_repeated bigint;
+begin
+  select * into v_attempt
+  from trunkline.receive_attempts as attempt
+  where attempt.queue_id = (p_queue).id
+    and attempt.attempt_id = p_attempt_id
+    and attempt.expires_at > coalesce(p_now, clock_timestamp());
+  if not found then
+    return '{}';
+  end if;
+
+  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_attempt.message_ids);
+  v_now := coalesce(p_now, clock_timestamp());
+  update trunkline.messages as message
+  set visible_at = v_now + p_timeout
+  from unnest(v_attempt.message_ids, v_attempt.receipt_nonces) as received (id, nonce)
+  where message.queue_id = (p_queue).id
+    and message.id = received.id
+    and message.receipt_nonce = received.nonce
+    and message.visible_at = v_attempt.visible_at;
+  get diagnostics v_repeated = row_count;
+  if v_repeated < cardinality(v_attempt.message_ids) then
+    raise exception 'Value % for parameter ReceiveRequestAttemptId is invalid. Reason: The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.', p_attempt_id
+      using errcode = 'TQ005';
+  end if;
+
+  perform trunkline._refresh_message_groups(p_queue, v_groups, v_now);
+  update trunkline.receive_attempts as attempt
+  set visible_at = v_now + p_timeout
+  where attempt.queue_id = (p_queue).id and attempt.attempt_id = p_attempt_id;
+  return v_attempt.message_ids;
+end
+$$;
