@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { bool, cleanEnv, EnvError, makeValidator, str } from 'envalid';
+import { limits } from './sqs/limits.ts';
 
 /** Everything that can be set from outside. README.md has the table. */
 export interface Config {
@@ -16,6 +17,8 @@ export interface Config {
   accountId: string;
   region: string;
   deletedNameCooldownSeconds: number;
+  inFlightLimitStandard: number;
+  inFlightLimitFifo: number;
   logLevel: string;
 }
 
@@ -83,6 +86,12 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       TRUNKLINE_REGION: region({ default: 'us-east-1' }),
       TRUNKLINE_ALLOW_ANONYMOUS: bool({ default: false }),
       TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS: integerBetween(0, 60)({ default: 0 }),
+      TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD: integerBetween(1, 1_000_000_000)({
+        default: limits.inFlightMessagesStandard,
+      }),
+      TRUNKLINE_IN_FLIGHT_LIMIT_FIFO: integerBetween(1, 1_000_000_000)({
+        default: limits.inFlightMessagesFifo,
+      }),
       LOG_LEVEL: str({ choices: logLevels, default: 'info' }),
     },
     {
@@ -116,6 +125,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     accountId: settings.TRUNKLINE_ACCOUNT_ID,
     region: settings.TRUNKLINE_REGION,
     deletedNameCooldownSeconds: settings.TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS,
+    inFlightLimitStandard: settings.TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD,
+    inFlightLimitFifo: settings.TRUNKLINE_IN_FLIGHT_LIMIT_FIFO,
     logLevel: settings.LOG_LEVEL,
   });
 }

@@ -10,9 +10,11 @@ import { Maintenance } from './maintenance/service.ts';
 import {
   clearDiscardedService,
   expireService,
+  forgetFifoHistoryService,
   rescanService,
   settleService,
 } from './maintenance/services.ts';
+import { GroupTurns } from './operations/group-turns.ts';
 import { QueueDirectory } from './operations/queue-directory.ts';
 import { WaitingPolls } from './operations/waiting-polls.ts';
 
@@ -47,6 +49,11 @@ export async function startServer(config: Config, connectionString: string): Pro
       store,
       queues: new QueueDirectory(store, config),
       polls,
+      groupTurns: new GroupTurns(),
+      inFlightLimits: {
+        standard: config.inFlightLimitStandard,
+        fifo: config.inFlightLimitFifo,
+      },
       announceMessages(queueId) {
         polls.hint(queueId);
         wakeChannel.wake(queueId);
@@ -67,6 +74,7 @@ export async function startServer(config: Config, connectionString: string): Pro
     [
       settleService(pool),
       expireService(pool),
+      forgetFifoHistoryService(pool),
       clearDiscardedService(pool),
       rescanService(pool, (queueId) =>
         app.log.warn({ queueId }, 'A low-water mark had passed a message and was lowered.'),

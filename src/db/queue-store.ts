@@ -26,6 +26,17 @@ export interface MessageToSend {
   senderId: string;
 }
 
+export interface FifoMessageToSend extends Omit<MessageToSend, 'delaySeconds' | 'groupId'> {
+  groupId: string;
+  /** Undefined: made from the body, where the queue does so. */
+  deduplicationId: string | undefined;
+}
+
+export type SentFifoMessage =
+  | { refusal: null; messageId: string; sequenceNumber: string }
+  | { refusal: 'too_long'; maximumMessageSizeBytes: number }
+  | { refusal: 'no_deduplication_id' };
+
 export type SentMessage =
   | { messageId: string }
   | { messageId: undefined; maximumMessageSizeBytes: number };
@@ -47,13 +58,34 @@ export interface ReceivedMessage {
 }
 
 export type DeleteOutcome = 'deleted' | 'missing' | 'invalid';
+export type FifoDeleteOutcome = DeleteOutcome | 'expired';
 export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid';
+
+export interface VisibilityChange {
+  receiptHandle: string;
+  timeoutSeconds: number;
+}
 
 export interface QueueCounts {
   visible: number;
   inFlight: number;
   delayed: number;
 }
+
+const receivedColumns = `
+  message_id as "messageId",
+  receipt_handle as "receiptHandle",
+  body,
+  attributes,
+  sender_id as "senderId",
+  sent_at as "sentAt",
+  first_received_at as "firstReceivedAt",
+  receive_count as "receiveCount",
+  group_id as "groupId",
+  deduplication_id as "deduplicationId",
+  sequence_number as "sequenceNumber",
+  trace_header as "traceHeader",
+  dead_letter_source_arn as "deadLetterSourceArn"`;
 
 /** How often a statement that lost a deadlock is run again: losing twice in a row is rare already. */
 const conflictRetries = 3;
@@ -183,30 +215,81 @@ export class QueueStore {
     );
   }
 
-  /** @param visibilityTimeoutSeconds the queue's when undefined */
+  /** Does not wait for a group that another transaction is sending to: that fails with TQ006. */
+  async sendFifoMessages(
+    queueId: QueueId,
+    messages: readonly FifoMessageToSend[],
+  ): Promise<SentFifoMessage[]> {
+    const rows = await this.#call<{
+      message_id: string;
+      sequence_number: string;
+      refusal: SentFifoMessage['refusal'];
+      maximum_message_size_bytes: number;
+    }>(
+      'select * from trunkline._send_fifo_messages($1, $2, $3, $4, $5, $6, $7, $8, p_may_wait => false)',
+      [
+        queueId,
+        messages.map((message) => message.body),
+        messages.map((message) => message.sizeBytes),
+        messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
+        messages.map((message) => message.traceHeader),
+        messages.map((message) => message.groupId),
+        messages.map((message) => message.deduplicationId),
+        messages.map((message) => message.senderId),
+      ],
+    );
+    return rows.map((row) => {
+      switch (row.refusal) {
+        case null:
+          return {
+            refusal: null,
+            messageId: row.message_id,
+            sequenceNumber: row.sequence_number,
+          };
+        case 'too_long':
+          return {
+            refusal: row.refusal,
+            maximumMessageSizeBytes: row.maximum_message_size_bytes,
+          };
+        default:
+          return { refusal: row.refusal };
+      }
+    });
+  }
+
+  /** @param request.visibilityTimeoutSeconds the queue's when undefined */
   async receiveMessages(
     queueId: QueueId,
-    limit: number,
-    visibilityTimeoutSeconds: number | undefined,
-    inFlightLimit: number,
+    request: {
+      limit: number;
+      visibilityTimeoutSeconds: number | undefined;
+      inFlightLimit: number;
+    },
   ): Promise<ReceivedMessage[]> {
     return await this.#call<ReceivedMessage & QueryResultRow>(
-      `select
-        message_id as "messageId",
-        receipt_handle as "receiptHandle",
-        body,
-        attributes,
-        sender_id as "senderId",
-        sent_at as "sentAt",
-        first_received_at as "firstReceivedAt",
-        receive_count as "receiveCount",
-        group_id as "groupId",
-        deduplication_id as "deduplicationId",
-        sequence_number as "sequenceNumber",
-        trace_header as "traceHeader",
-        dead_letter_source_arn as "deadLetterSourceArn"
-      from trunkline._receive_messages($1, $2, $3, $4)`,
-      [queueId, limit, visibilityTimeoutSeconds, inFlightLimit],
+      `select ${receivedColumns} from trunkline._receive_messages($1, $2, $3, $4)`,
+      [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit],
+    );
+  }
+
+  async receiveFifoMessages(
+    queueId: QueueId,
+    request: {
+      limit: number;
+      visibilityTimeoutSeconds: number | undefined;
+      inFlightLimit: number;
+      attemptId: string | undefined;
+    },
+  ): Promise<ReceivedMessage[]> {
+    return await this.#call<ReceivedMessage & QueryResultRow>(
+      `select ${receivedColumns} from trunkline._receive_fifo_messages($1, $2, $3, $4, $5)`,
+      [
+        queueId,
+        request.limit,
+        request.visibilityTimeoutSeconds,
+        request.inFlightLimit,
+        request.attemptId,
+      ],
     );
   }
 
@@ -221,12 +304,38 @@ export class QueueStore {
     return rows.map((row) => row.outcome);
   }
 
+  async deleteFifoMessages(
+    queueId: QueueId,
+    receiptHandles: readonly string[],
+  ): Promise<FifoDeleteOutcome[]> {
+    const rows = await this.#call<{ outcome: FifoDeleteOutcome }>(
+      'select outcome from trunkline._delete_fifo_messages($1, $2, p_is_own_transaction => true)',
+      [queueId, receiptHandles],
+    );
+    return rows.map((row) => row.outcome);
+  }
+
   async changeVisibility(
     queueId: QueueId,
-    changes: readonly { receiptHandle: string; timeoutSeconds: number }[],
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return await this.#changeVisibility('_change_visibility', queueId, changes);
+  }
+
+  async changeFifoVisibility(
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return await this.#changeVisibility('_change_fifo_visibility', queueId, changes);
+  }
+
+  async #changeVisibility(
+    functionName: '_change_visibility' | '_change_fifo_visibility',
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
     const rows = await this.#call<{ outcome: ChangeOutcome }>(
-      'select outcome from trunkline._change_visibility($1, $2, $3)',
+      `select outcome from trunkline.${functionName}($1, $2, $3)`,
       [
         queueId,
         changes.map((change) => change.receiptHandle),

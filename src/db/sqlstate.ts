@@ -8,13 +8,20 @@ const raised = {
   TQ002: 'OverLimit',
   TQ003: 'PurgeQueueInProgress',
   TQ004: 'QueueDeletedRecently',
+  TQ005: 'InvalidParameterValue',
 } as const;
 
 const queueGone = 'TQ001';
+const groupBusy = 'TQ006';
 
 /** The queue was deleted or purged after its id was looked up: look it up again. */
 export function isQueueGone(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === queueGone;
+}
+
+/** Another transaction is sending to the same message group. */
+export function isGroupBusy(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === groupBusy;
 }
 
 /** Deadlock and serialization failure: the statement did nothing and may be run again. */
@@ -41,6 +48,12 @@ export function toCallerError(error: unknown): unknown {
   if (error instanceof DatabaseError) {
     if (error.code === queueGone) {
       return queueDoesNotExist();
+    }
+    if (error.code === groupBusy) {
+      return new SqsError(
+        'ServiceUnavailable',
+        'A transaction that has not ended yet is sending to the same message group. Try again.',
+      );
     }
     const name = raised[error.code as keyof typeof raised];
     if (name !== undefined) {

@@ -59,6 +59,15 @@ export function expireService(pool: Pool): Service {
   return janitor('expire messages', pool, 'select trunkline._expire_messages($1) as removed');
 }
 
+/** Removes deduplication ids and receive attempts past their five minutes, and rows of empty groups. */
+export function forgetFifoHistoryService(pool: Pool): Service {
+  return janitor(
+    'forget FIFO history',
+    pool,
+    'select trunkline._forget_fifo_history($1) as removed',
+  );
+}
+
 /** Removes what is left of purged and deleted queues. */
 export function clearDiscardedService(pool: Pool): Service {
   return janitor(

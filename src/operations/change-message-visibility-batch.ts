@@ -2,7 +2,7 @@ import { missingParameter, SqsError } from '../sqs/errors.ts';
 import { type BatchError, changeMessageVisibilityBatch as shapes } from '../sqs/shapes/messages.ts';
 import { attempt, batchError, batchResult, requireBatchEntries } from './batch.ts';
 import { defineQueueOperation } from './operation.ts';
-import { changeError, timeoutOutOfRange } from './visibility-input.ts';
+import { changeByHandles, changeError, timeoutOutOfRange } from './visibility-changes.ts';
 
 const entryName = 'ChangeMessageVisibilityBatchRequestEntry';
 
@@ -21,7 +21,7 @@ export const changeMessageVisibilityBatch = defineQueueOperation({
     });
 
     const outcomes =
-      changes.length === 0 ? [] : await context.store.changeVisibility(queue.id, changes);
+      changes.length === 0 ? [] : await changeByHandles(context, queue, changes);
     const successful = changes.flatMap(({ id, receiptHandle, timeoutSeconds }, index) => {
       const error = changeError(outcomes[index], receiptHandle, timeoutSeconds);
       if (error !== undefined) {

@@ -1,7 +1,7 @@
 import { missingParameter } from '../sqs/errors.ts';
 import { changeMessageVisibility as shapes } from '../sqs/shapes/messages.ts';
 import { defineQueueOperation } from './operation.ts';
-import { changeError, timeoutOutOfRange } from './visibility-input.ts';
+import { changeByHandles, changeError, timeoutOutOfRange } from './visibility-changes.ts';
 
 export const changeMessageVisibility = defineQueueOperation({
   action: 'ChangeMessageVisibility',
@@ -17,7 +17,7 @@ export const changeMessageVisibility = defineQueueOperation({
     if (rangeError !== undefined) {
       throw rangeError;
     }
-    const [outcome] = await context.store.changeVisibility(queue.id, [
+    const [outcome] = await changeByHandles(context, queue, [
       { receiptHandle: ReceiptHandle, timeoutSeconds: VisibilityTimeout },
     ]);
     const error = changeError(outcome, ReceiptHandle, VisibilityTimeout);

@@ -1,6 +1,7 @@
-import { invalidReceiptHandle, missingParameter, type SqsError } from '../sqs/errors.ts';
+import { missingParameter } from '../sqs/errors.ts';
 import { deleteMessageBatch as shapes } from '../sqs/shapes/messages.ts';
 import { batchError, batchResult, requireBatchEntries } from './batch.ts';
+import { deleteByHandles } from './delete-outcomes.ts';
 import { defineQueueOperation } from './operation.ts';
 
 const entryName = 'DeleteMessageBatchRequestEntry';
@@ -10,16 +11,16 @@ export const deleteMessageBatch = defineQueueOperation({
   shapes,
   async run(context, queue, input) {
     const entries = requireBatchEntries(input.Entries, entryName);
-    const outcomes = await context.store.deleteMessages(
-      queue.id,
+    const handleErrors = await deleteByHandles(
+      context,
+      queue,
       entries.map((entry) => entry.ReceiptHandle ?? ''),
     );
-    const errors = entries.map(({ ReceiptHandle }, index): SqsError | undefined => {
-      if (!ReceiptHandle) {
-        return missingParameter(`${entryName}.${index + 1}.ReceiptHandle`);
-      }
-      return outcomes[index] === 'invalid' ? invalidReceiptHandle(ReceiptHandle) : undefined;
-    });
+    const errors = entries.map(({ ReceiptHandle }, index) =>
+      ReceiptHandle
+        ? handleErrors[index]
+        : missingParameter(`${entryName}.${index + 1}.ReceiptHandle`),
+    );
     return batchResult(
       entries.flatMap(({ Id }, index) => (errors[index] === undefined ? [{ Id }] : [])),
       entries.flatMap(({ Id }, index) => {

@@ -1,5 +1,6 @@
-import { invalidReceiptHandle, missingParameter } from '../sqs/errors.ts';
+import { missingParameter } from '../sqs/errors.ts';
 import { deleteMessage as shapes } from '../sqs/shapes/messages.ts';
+import { deleteByHandles } from './delete-outcomes.ts';
 import { defineQueueOperation } from './operation.ts';
 
 export const deleteMessage = defineQueueOperation({
@@ -9,9 +10,9 @@ export const deleteMessage = defineQueueOperation({
     if (!ReceiptHandle) {
       throw missingParameter('ReceiptHandle');
     }
-    const [outcome] = await context.store.deleteMessages(queue.id, [ReceiptHandle]);
-    if (outcome === 'invalid') {
-      throw invalidReceiptHandle(ReceiptHandle);
+    const [error] = await deleteByHandles(context, queue, [ReceiptHandle]);
+    if (error !== undefined) {
+      throw error;
     }
     return {};
   },

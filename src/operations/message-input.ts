@@ -1,10 +1,9 @@
-import type { MessageToSend } from '../db/queue-store.ts';
+import type { FifoMessageToSend, MessageToSend } from '../db/queue-store.ts';
 import { invalidParameter, missingParameter, SqsError } from '../sqs/errors.ts';
 import { isWithin, limits } from '../sqs/limits.ts';
 import {
   attributesMd5,
   attributesSizeBytes,
-  type MessageAttributes,
   requireMessageAttributes,
   requireTraceHeader,
   textMd5,
@@ -24,8 +23,8 @@ export interface MessageInput {
 }
 
 /** A message that passed validation, and the checksums that its sender gets. */
-export interface ValidMessage {
-  message: MessageToSend;
+export interface ValidMessage<Message> {
+  message: Message;
   checksums: {
     MD5OfMessageBody: string;
     MD5OfMessageAttributes?: string;
@@ -33,15 +32,13 @@ export interface ValidMessage {
   };
 }
 
-/** Bytes that count against size limits: body, attribute names, types and values. */
-export function messageSizeBytes(input: MessageInput): number {
-  let size = Buffer.byteLength(input.MessageBody ?? '');
-  for (const [name, value] of Object.entries(input.MessageAttributes ?? {})) {
-    size += attributesSizeBytes({
-      [name]: { DataType: '', ...value } as MessageAttributes[string],
-    });
-  }
-  return size;
+/** Bytes that count against the limit of a batch: body, attribute names, types and values. */
+export function inputSizeBytes({ MessageBody = '', MessageAttributes = {} }: MessageInput): number {
+  const attributes = Object.entries(MessageAttributes).map(
+    ([name, { DataType = '', StringValue = '', BinaryValue = '' }]) =>
+      attributesSizeBytes({ [name]: { DataType, StringValue, BinaryValue } }),
+  );
+  return attributes.reduce((total, size) => total + size, Buffer.byteLength(MessageBody));
 }
 
 export function messageTooLong(maximumBytes: number, isBatchEntry = false): SqsError {
@@ -54,7 +51,67 @@ export function messageTooLong(maximumBytes: number, isBatchEntry = false): SqsE
   );
 }
 
-const wrongQueueType = 'The request include parameter that is not valid for this queue type.';
+export function missingDeduplicationId(): SqsError {
+  return new SqsError(
+    'InvalidParameterValue',
+    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+  );
+}
+
+function notForThisQueueType(value: unknown, name: string): SqsError {
+  return invalidParameter(
+    value,
+    name,
+    'The request include parameter that is not valid for this queue type.',
+  );
+}
+
+function requireIdentifier(value: string, name: string): void {
+  if (!isMessageIdentifier(value)) {
+    throw invalidParameter(
+      value,
+      name,
+      `${name} can only include alphanumeric and punctuation characters. 1 to 128 in length.`,
+    );
+  }
+}
+
+function requireBody(body: string | undefined, emptyBody: SqsError): string {
+  if (!body) {
+    throw emptyBody;
+  }
+  if (!hasOnlyXmlCharacters(body)) {
+    throw new SqsError(
+      'InvalidMessageContents',
+      'Invalid binary character was found in the message body, the set of allowed characters is #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF.',
+    );
+  }
+  return body;
+}
+
+/** The parts that messages of both queue types have. */
+function requireContent(context: RequestContext, input: MessageInput, body: string) {
+  const attributes = requireMessageAttributes(input.MessageAttributes);
+  const traceHeader = requireTraceHeader(input.MessageSystemAttributes);
+  return {
+    content: {
+      body,
+      sizeBytes: Buffer.byteLength(body) + attributesSizeBytes(attributes),
+      attributes,
+      traceHeader: traceHeader ?? context.traceHeader,
+      senderId: context.senderId,
+    },
+    checksums: {
+      MD5OfMessageBody: textMd5(body),
+      ...(attributes && { MD5OfMessageAttributes: attributesMd5(attributes) }),
+      ...(traceHeader !== undefined && {
+        MD5OfMessageSystemAttributes: attributesMd5({
+          AWSTraceHeader: { DataType: 'String', StringValue: traceHeader },
+        }),
+      }),
+    },
+  };
+}
 
 /**
  * Validates a message for a standard queue.
@@ -66,17 +123,9 @@ export function requireMessage(
   context: RequestContext,
   input: MessageInput,
   emptyBody: SqsError = missingParameter('MessageBody'),
-): ValidMessage {
-  const { MessageBody: body, DelaySeconds: delaySeconds, MessageGroupId: groupId } = input;
-  if (!body) {
-    throw emptyBody;
-  }
-  if (!hasOnlyXmlCharacters(body)) {
-    throw new SqsError(
-      'InvalidMessageContents',
-      'Invalid binary character was found in the message body, the set of allowed characters is #x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF.',
-    );
-  }
+): ValidMessage<MessageToSend> {
+  const { DelaySeconds: delaySeconds, MessageGroupId: groupId, MessageDeduplicationId } = input;
+  const body = requireBody(input.MessageBody, emptyBody);
   if (delaySeconds !== undefined && !isWithin(delaySeconds, limits.delaySeconds)) {
     throw invalidParameter(
       delaySeconds,
@@ -84,36 +133,41 @@ export function requireMessage(
       `DelaySeconds must be >= ${limits.delaySeconds.minimum} and <= ${limits.delaySeconds.maximum}.`,
     );
   }
-  if (input.MessageDeduplicationId !== undefined) {
-    throw invalidParameter(input.MessageDeduplicationId, 'MessageDeduplicationId', wrongQueueType);
+  if (MessageDeduplicationId !== undefined) {
+    throw notForThisQueueType(MessageDeduplicationId, 'MessageDeduplicationId');
   }
-  if (groupId !== undefined && !isMessageIdentifier(groupId)) {
-    throw invalidParameter(
-      groupId,
-      'MessageGroupId',
-      'MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.',
-    );
+  if (groupId !== undefined) {
+    requireIdentifier(groupId, 'MessageGroupId');
   }
-  const attributes = requireMessageAttributes(input.MessageAttributes);
-  const givenTraceHeader = requireTraceHeader(input.MessageSystemAttributes);
-  return {
-    message: {
-      body,
-      sizeBytes: Buffer.byteLength(body) + attributesSizeBytes(attributes),
-      delaySeconds,
-      attributes,
-      traceHeader: givenTraceHeader ?? context.traceHeader,
-      groupId,
-      senderId: context.senderId,
-    },
-    checksums: {
-      MD5OfMessageBody: textMd5(body),
-      ...(attributes && { MD5OfMessageAttributes: attributesMd5(attributes) }),
-      ...(givenTraceHeader !== undefined && {
-        MD5OfMessageSystemAttributes: attributesMd5({
-          AWSTraceHeader: { DataType: 'String', StringValue: givenTraceHeader },
-        }),
-      }),
-    },
-  };
+  const { content, checksums } = requireContent(context, input, body);
+  return { message: { ...content, delaySeconds, groupId }, checksums };
+}
+
+/**
+ * Validates a message for a FIFO queue, but for its deduplication id: whether it needs one is the queue's
+ * to say.
+ *
+ * @throws {SqsError} MissingParameter, InvalidMessageContents, InvalidParameterValue,
+ * UnsupportedOperation
+ */
+export function requireFifoMessage(
+  context: RequestContext,
+  input: MessageInput,
+  emptyBody: SqsError = missingParameter('MessageBody'),
+): ValidMessage<FifoMessageToSend> {
+  const { DelaySeconds, MessageGroupId: groupId, MessageDeduplicationId: deduplicationId } = input;
+  const body = requireBody(input.MessageBody, emptyBody);
+  if (groupId === undefined) {
+    throw missingParameter('MessageGroupId');
+  }
+  requireIdentifier(groupId, 'MessageGroupId');
+  if (deduplicationId !== undefined) {
+    requireIdentifier(deduplicationId, 'MessageDeduplicationId');
+  }
+  // Zero is let through, and means the queue's delay like none at all.
+  if (DelaySeconds) {
+    throw notForThisQueueType(DelaySeconds, 'DelaySeconds');
+  }
+  const { content, checksums } = requireContent(context, input, body);
+  return { message: { ...content, groupId, deduplicationId }, checksums };
 }

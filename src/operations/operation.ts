@@ -1,6 +1,7 @@
 import type { Queue, QueueId, QueueStore } from '../db/queue-store.ts';
 import type { QueueAddress } from '../sqs/queue-address.ts';
 import type { Static, TSchema } from '../sqs/shapes/schema.ts';
+import type { GroupTurns } from './group-turns.ts';
 import type { QueueDirectory } from './queue-directory.ts';
 import type { WaitingPolls } from './waiting-polls.ts';
 
@@ -9,10 +10,13 @@ export interface Services {
   store: QueueStore;
   queues: QueueDirectory;
   polls: WaitingPolls;
+  groupTurns: GroupTurns;
   /** A queue may have messages to receive: wakes waiting polls, here and on other servers. */
   announceMessages(queueId: QueueId): void;
   accountId: string;
   region: string;
+  /** How many messages of a queue may be in flight, by its kind. */
+  inFlightLimits: { standard: number; fifo: number };
   /** How long the name of a deleted queue stays taken, in seconds. */
   deletedNameCooldownSeconds: number;
 }

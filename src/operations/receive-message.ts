@@ -3,8 +3,11 @@ import { toCallerError } from '../db/sqlstate.ts';
 import { invalidParameter, SqsError } from '../sqs/errors.ts';
 import { isWithin, limits, type Range } from '../sqs/limits.ts';
 import { attributesMd5, selectMessageAttributes, textMd5 } from '../sqs/message-attributes.ts';
+import { sequenceNumber } from '../sqs/sequence-number.ts';
 import { type Message, receiveMessage as shapes } from '../sqs/shapes/messages.ts';
+import { isMessageIdentifier } from '../sqs/text.ts';
 import { defineQueueOperation } from './operation.ts';
+import { changeByHandles } from './visibility-changes.ts';
 
 function requireWithin(
   value: number | undefined,
@@ -17,6 +20,18 @@ function requireWithin(
   }
 }
 
+/** A standard queue takes one too and makes no use of it, as on AWS. */
+function requireAttemptId(attemptId: string | undefined): string | undefined {
+  if (attemptId !== undefined && !isMessageIdentifier(attemptId)) {
+    throw invalidParameter(
+      attemptId,
+      'ReceiveRequestAttemptId',
+      'ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.',
+    );
+  }
+  return attemptId;
+}
+
 function systemAttributes(
   message: ReceivedMessage,
   names: readonly string[],
@@ -27,6 +42,9 @@ function systemAttributes(
     ApproximateReceiveCount: String(message.receiveCount),
     ApproximateFirstReceiveTimestamp: String(message.firstReceivedAt.getTime()),
     MessageGroupId: message.groupId,
+    MessageDeduplicationId: message.deduplicationId,
+    SequenceNumber:
+      message.deduplicationId === null ? null : sequenceNumber(message.sequenceNumber),
     AWSTraceHeader: message.traceHeader,
     DeadLetterQueueSourceArn: message.deadLetterSourceArn,
   };
@@ -83,13 +101,17 @@ export const receiveMessage = defineQueueOperation({
       'Must be >= 0 and <= 43200, if provided.',
     );
 
+    const isFifo = queue.settings.is_fifo;
+    const request = {
+      limit: MaxNumberOfMessages,
+      visibilityTimeoutSeconds: VisibilityTimeout,
+      inFlightLimit: context.inFlightLimits[isFifo ? 'fifo' : 'standard'],
+      attemptId: requireAttemptId(input.ReceiveRequestAttemptId),
+    };
     const receive = () =>
-      context.store.receiveMessages(
-        queue.id,
-        MaxNumberOfMessages,
-        VisibilityTimeout,
-        limits.inFlightMessagesStandard,
-      );
+      isFifo
+        ? context.store.receiveFifoMessages(queue.id, request)
+        : context.store.receiveMessages(queue.id, request);
     const waitSeconds = WaitTimeSeconds ?? queue.settings.receive_wait_seconds;
     let received: ReceivedMessage[];
     if (waitSeconds === 0) {
@@ -111,10 +133,8 @@ export const receiveMessage = defineQueueOperation({
     }
     if (context.signal.aborted) {
       // The client hung up while the statement ran: give the messages to somebody who listens.
-      await context.store.changeVisibility(
-        queue.id,
-        received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 })),
-      );
+      const release = received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 }));
+      await changeByHandles(context, queue, release);
       context.announceMessages(queue.id);
       return {};
     }

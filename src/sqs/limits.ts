@@ -23,6 +23,8 @@ export const limits = {
   messageRetentionSeconds: { minimum: 60, maximum: 1_209_600 },
   kmsDataKeyReuseSeconds: { minimum: 60, maximum: 86_400 },
   inFlightMessagesStandard: 120_000,
+  /** AWS allows 120 000 since late 2024; the documents that Trunkline follows say 20 000. */
+  inFlightMessagesFifo: 20_000,
 } as const;
 
 export function isWithin(value: number, range: Range): boolean {

@@ -77,7 +77,10 @@ export class Subject {
   }
 
   /** A new queue's URL. */
-  async createQueue(attributes: Record<string, string> = {}, name: string = randomUUID()): Promise<string> {
+  async createQueue(
+    attributes: Record<string, string> = {},
+    name: string = randomUUID(),
+  ): Promise<string> {
     const { QueueUrl } = await this.client.createQueue({ QueueName: name, Attributes: attributes });
     return present(QueueUrl);
   }

@@ -89,7 +89,10 @@ describeOverBothProtocols('Queues', (sqs) => {
 
   it('tells queue names that differ in case apart', async () => {
     const lower = `case-${randomUUID()}`;
-    const [first, second] = [await sqs.createQueue({}, lower), await sqs.createQueue({}, lower.toUpperCase())];
+    const [first, second] = [
+      await sqs.createQueue({}, lower),
+      await sqs.createQueue({}, lower.toUpperCase()),
+    ];
     expect(first).not.toBe(second);
     await sqs.send(first, 'lower');
     expect(await sqs.receive(second)).toEqual([]);
@@ -112,7 +115,8 @@ describeOverBothProtocols('Queues', (sqs) => {
     expect(await refusal(sqs.createQueue({}, name))).toEqual({
       code: 'InvalidParameterValue',
       status: 400,
-      message: 'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length',
+      message:
+        'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length',
     });
   });
 
@@ -213,7 +217,11 @@ describeOverBothProtocols('Queues', (sqs) => {
     const pages: string[][] = [];
     let NextToken: string | undefined;
     do {
-      const page = await sqs.client.listQueues({ QueueNamePrefix: prefix, MaxResults: 2, NextToken });
+      const page = await sqs.client.listQueues({
+        QueueNamePrefix: prefix,
+        MaxResults: 2,
+        NextToken,
+      });
       pages.push(present(page.QueueUrls));
       ({ NextToken } = page);
     } while (NextToken !== undefined && pages.length < 10);
@@ -252,9 +260,10 @@ describeOverBothProtocols('Queues', (sqs) => {
   });
 
   it('refuses a page token that it did not give out', async () => {
-    expect(
-      await refusal(sqs.client.listQueues({ MaxResults: 1, NextToken: '!' })),
-    ).toMatchObject({ code: 'InvalidParameterValue', status: 400 });
+    expect(await refusal(sqs.client.listQueues({ MaxResults: 1, NextToken: '!' }))).toMatchObject({
+      code: 'InvalidParameterValue',
+      status: 400,
+    });
   });
 });
 

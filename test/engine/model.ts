@@ -167,7 +167,7 @@ export class StandardQueueModel {
     return changes.map(({ receiptHandle, timeoutSeconds }) => {
       const message = this.#messageOf(receiptHandle);
       const state = message && this.#state(client, message);
-      if (state?.receivedAtMs === undefined || this.#isExpired(state)) {
+      if (!message || state?.receivedAtMs === undefined || this.#isExpired(state)) {
         return 'missing';
       }
       const visibleAtMs = this.nowMs + timeoutSeconds * 1000;

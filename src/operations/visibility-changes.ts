@@ -1,6 +1,17 @@
-import type { ChangeOutcome } from '../db/queue-store.ts';
+import type { ChangeOutcome, Queue, VisibilityChange } from '../db/queue-store.ts';
 import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
 import { isWithin, limits } from '../sqs/limits.ts';
+import type { RequestContext } from './operation.ts';
+
+export async function changeByHandles(
+  context: RequestContext,
+  queue: Queue,
+  changes: readonly VisibilityChange[],
+): Promise<ChangeOutcome[]> {
+  return queue.settings.is_fifo
+    ? await context.store.changeFifoVisibility(queue.id, changes)
+    : await context.store.changeVisibility(queue.id, changes);
+}
 
 /** The error for a timeout that no message can have. AWS words it differently in a batch. */
 export function timeoutOutOfRange(seconds: number, reason: string): SqsError | undefined {

@@ -1,0 +1,33 @@
+import type { FifoDeleteOutcome, Queue } from '../db/queue-store.ts';
+import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
+import type { RequestContext } from './operation.ts';
+
+/** Deletes by receipt handles; for each the error that its caller gets, if any. */
+export async function deleteByHandles(
+  context: RequestContext,
+  queue: Queue,
+  receiptHandles: readonly string[],
+): Promise<(SqsError | undefined)[]> {
+  const isFifo = queue.settings.is_fifo;
+  const outcomes: FifoDeleteOutcome[] = isFifo
+    ? await context.store.deleteFifoMessages(queue.id, receiptHandles)
+    : await context.store.deleteMessages(queue.id, receiptHandles);
+  if (isFifo && outcomes.includes('deleted')) {
+    // What is behind the head of a group may go now.
+    context.announceMessages(queue.id);
+  }
+  return receiptHandles.map((receiptHandle, index) => {
+    switch (outcomes[index]) {
+      case 'invalid':
+        return invalidReceiptHandle(receiptHandle);
+      case 'expired':
+        return invalidParameter(
+          receiptHandle,
+          'ReceiptHandle',
+          'The receipt handle has expired.',
+        );
+      default:
+        return undefined;
+    }
+  });
+}
