@@ -51,7 +51,10 @@ function integerBetween(minimum: number, maximum: number) {
 const hostName = matching(/^[A-Za-z0-9.:_-]+$/, 'a host name or an IP address');
 const accountId = matching(/^\d{12}$/, '12 digits');
 const region = matching(/^[a-z0-9-]+$/, 'a region name such as us-east-1');
-const httpUrl = matching(/^https?:\/\/[^/?#\s]+[^?#\s]*$/, 'a URL such as https://queue.example.com');
+const httpUrl = matching(
+  /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
+  'a URL such as https://queue.example.com',
+);
 const postgresUrl = matching(
   /^postgres(ql)?:\/\//,
   'a URL such as postgresql://user:password@host:5432/database',
@@ -86,10 +89,16 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       TRUNKLINE_REGION: region({ default: 'us-east-1' }),
       TRUNKLINE_ALLOW_ANONYMOUS: bool({ default: false }),
       TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS: integerBetween(0, 60)({ default: 0 }),
-      TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD: integerBetween(1, 1_000_000_000)({
+      TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD: integerBetween(
+        1,
+        1_000_000_000,
+      )({
         default: limits.inFlightMessagesStandard,
       }),
-      TRUNKLINE_IN_FLIGHT_LIMIT_FIFO: integerBetween(1, 1_000_000_000)({
+      TRUNKLINE_IN_FLIGHT_LIMIT_FIFO: integerBetween(
+        1,
+        1_000_000_000,
+      )({
         default: limits.inFlightMessagesFifo,
       }),
       LOG_LEVEL: str({ choices: logLevels, default: 'info' }),

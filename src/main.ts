@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace';
-import { ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
 import { ConnectionError, waitForDatabase } from './db/connect.ts';
 import { MigrationError, migrate } from './db/migrate.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/index.ts';
@@ -12,46 +12,47 @@ function say(message: string): void {
   process.stdout.write(`${message}\n`);
 }
 
-const shutdownLimitMs = 10_000;
+/** After this the process ends whatever is still under way; `docker stop` kills after ten seconds. */
+const shutdownLimitMs = 9_000;
 
-async function main(): Promise<void> {
-  const config = readConfig(process.env);
-  const closers: (() => Promise<void>)[] = [];
-  const closeAll = async () => {
-    for (const close of closers.splice(0).reverse()) {
-      await close();
-    }
-  };
-  closeWithGrace({ delay: shutdownLimitMs, logger: { error: say } }, async ({ err }) => {
-    if (err !== undefined) {
-      say(`Trunkline stops because of an unexpected error: ${err.stack ?? err.message}`);
-    }
-    await closeAll();
-  });
+const closers: (() => Promise<void>)[] = [];
 
-  try {
-    let { databaseUrl } = config;
-    if (databaseUrl === undefined) {
-      const embedded = await startEmbeddedPostgres({
-        dataDirectory: config.dataDirectory,
-        log: say,
-      });
-      closers.push(() => embedded.stop());
-      databaseUrl = embedded.connectionString;
-    }
-    await waitForDatabase(databaseUrl, config.databaseWaitMs, say);
-    await migrate(databaseUrl, say);
-    const server = await startServer(config, databaseUrl);
-    closers.push(() => server.close());
-    say(`Trunkline listens on ${server.url}. Try:`);
-    say(
-      `  AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any aws --endpoint-url ${server.url} --region ${config.region} sqs create-queue --queue-name first`,
-    );
-  } catch (error) {
-    say(explain(error));
-    await closeAll();
-    process.exit(1);
+async function closeAll(): Promise<void> {
+  for (const close of closers.splice(0).reverse()) {
+    await close();
   }
+}
+
+async function openDatabase(config: Config, signal: AbortSignal): Promise<string> {
+  if (config.databaseUrl !== undefined) {
+    return config.databaseUrl;
+  }
+  const embedded = await startEmbeddedPostgres({
+    dataDirectory: config.dataDirectory,
+    log: say,
+    signal,
+  });
+  closers.push(() => embedded.stop());
+  void embedded.gaveUp.then((error) => {
+    say(error.message);
+    closing.close();
+  });
+  return embedded.connectionString;
+}
+
+async function start(signal: AbortSignal): Promise<void> {
+  const config = readConfig(process.env);
+  const databaseUrl = await openDatabase(config, signal);
+  await waitForDatabase(databaseUrl, config.databaseWaitMs, say, signal);
+  await migrate(databaseUrl, say);
+  signal.throwIfAborted();
+  const server = await startServer(config, databaseUrl);
+  closers.push(() => server.close());
+  const endpoint = config.baseUrl ?? server.url;
+  say(`Trunkline listens on ${server.url}. Try:`);
+  say(
+    `  AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any aws --endpoint-url ${endpoint} --region ${config.region} sqs create-queue --queue-name first`,
+  );
 }
 
 function explain(error: unknown): string {
@@ -63,13 +64,40 @@ function explain(error: unknown): string {
   if (isExpected) {
     return error.message;
   }
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `Another program listens on this address already: ${error.message}. Stop it, or set PORT to a free port.`;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const text = error instanceof Error ? error.message : String(error);
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Another program listens on this address already: ${text}. Stop it, or set PORT to a free port.`;
+    case '42501':
+      return `The database role may not set up the schema trunkline: ${text}. Grant it once, as an administrator: GRANT CREATE ON DATABASE <database> TO <role>.`;
+    default:
+      return `Trunkline stops because of an unexpected error: ${error instanceof Error ? error.stack : text}`;
   }
-  if (error instanceof Error && 'code' in error && error.code === '42501') {
-    return `The database role may not set up the schema trunkline: ${error.message}. Grant it once, as an administrator: GRANT CREATE ON DATABASE <database> TO <role>.`;
-  }
-  return `Trunkline cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
-await main();
+const stopping = new AbortController();
+const started = start(stopping.signal);
+
+const closing = closeWithGrace(
+  { delay: shutdownLimitMs, logger: { error: say } },
+  async ({ err }) => {
+    if (err !== undefined) {
+      say(explain(err));
+    }
+    // A start that is still under way leaves nothing behind.
+    stopping.abort();
+    await started.catch(() => {});
+    await closeAll();
+  },
+);
+
+try {
+  await started;
+} catch (error) {
+  if (!stopping.signal.aborted) {
+    say(explain(error));
+    await closeAll();
+    process.exit(1);
+  }
+}

@@ -36,7 +36,11 @@ export async function startServer(config: Config, connectionString: string): Pro
   const store = new QueueStore(pool, typedDatabase(pool));
   const wakeChannel = new WakeChannel({
     connectionString: config.directDatabaseUrl ?? connectionString,
-    onWake: (queueIds) => queueIds.forEach((queueId) => polls.hint(queueId)),
+    onWake(queueIds) {
+      for (const queueId of queueIds) {
+        polls.hint(queueId);
+      }
+    },
     onError: (error) => app.log.warn({ err: error }, 'The wake channel is down; it reconnects.'),
   });
   const polls = new WaitingPolls({
@@ -66,7 +70,9 @@ export async function startServer(config: Config, connectionString: string): Pro
     logLevel: config.logLevel,
     async checkHealth() {
       if (!(await isSchemaCurrent(pool))) {
-        throw new Error('The database schema is not up to date. Restart this server to migrate it.');
+        throw new Error(
+          'The database schema is not up to date. Restart this server to migrate it.',
+        );
       }
     },
   });

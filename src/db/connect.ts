@@ -1,5 +1,5 @@
-import { Client, DatabaseError } from 'pg';
 import pRetry, { AbortError } from 'p-retry';
+import { Client, DatabaseError } from 'pg';
 
 /** The database cannot be used. The message says why and what to do. */
 export class ConnectionError extends Error {
@@ -37,6 +37,7 @@ export async function waitForDatabase(
   connectionString: string,
   waitMs: number,
   log: (message: string) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
   const where = withoutPassword(connectionString);
   const deadlineMs = performance.now() + waitMs;
@@ -70,6 +71,11 @@ export async function waitForDatabase(
         await client.end().catch(() => {});
       }
     },
-    { retries: Number.POSITIVE_INFINITY, minTimeout: 250, maxTimeout: 2_000 },
+    {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 250,
+      maxTimeout: 2_000,
+      ...(signal && { signal }),
+    },
   );
 }

@@ -162,7 +162,13 @@ export class QueueStore {
   ): Promise<{ differingColumn: string | null }> {
     const [row] = await this.#call<{ differing_column: string | null }>(
       'select * from trunkline._create_queue($1, $2, $3, $4, $5)',
-      [address.accountId, address.name, JSON.stringify(settings), JSON.stringify(tags), cooldownSeconds],
+      [
+        address.accountId,
+        address.name,
+        JSON.stringify(settings),
+        JSON.stringify(tags),
+        cooldownSeconds,
+      ],
     );
     return { differingColumn: row?.differing_column ?? null };
   }

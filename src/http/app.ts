@@ -31,9 +31,14 @@ const bodyLimitBytes = 7 * 1024 * 1024;
 /** Longer than the idle timeouts of usual clients and proxies, so that it is they who hang up. */
 const keepAliveTimeoutMs = 75_000;
 
-export function buildApp({ services, baseUrl, logLevel, checkHealth }: AppOptions): FastifyInstance {
+export function buildApp({
+  services,
+  baseUrl,
+  logLevel,
+  checkHealth,
+}: AppOptions): FastifyInstance {
   const app = fastify({
-    logger: { level: logLevel },
+    logger: { level: logLevel, serializers: { err: describeError } },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: bodyLimitBytes,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -94,6 +99,21 @@ export function buildApp({ services, baseUrl, logLevel, checkHealth }: AppOption
   }
 
   return app;
+}
+
+/** Just the words of an error: pg hangs whole clients on its errors, cancellation keys included. */
+function describeError(error: Error): {
+  type: string;
+  message: string;
+  stack: string;
+  code?: string;
+} {
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack ?? '',
+    ...('code' in error && { code: String(error.code) }),
+  };
 }
 
 function header(request: FastifyRequest, name: string): string | undefined {

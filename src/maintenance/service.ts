@@ -24,10 +24,7 @@ export class Maintenance {
     await Promise.all(this.#loops);
   }
 
-  async #loop(
-    service: Service,
-    onError: (service: string, error: unknown) => void,
-  ): Promise<void> {
+  async #loop(service: Service, onError: (service: string, error: unknown) => void): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       let pauseMs = pauseAfterErrorMs;

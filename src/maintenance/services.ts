@@ -20,9 +20,7 @@ export function settleService(pool: Pool): Service {
       const { rows } = await pool.query<{ is_active: boolean }>(
         'select trunkline._settle() as is_active',
       );
-      pauseMs = rows[0]?.is_active
-        ? settlePauseMs
-        : Math.min(pauseMs * 2, longestSettlePauseMs);
+      pauseMs = rows[0]?.is_active ? settlePauseMs : Math.min(pauseMs * 2, longestSettlePauseMs);
       return pauseMs;
     },
   };

@@ -20,8 +20,7 @@ export const changeMessageVisibilityBatch = defineQueueOperation({
       return [{ id: entry.Id, ...change }];
     });
 
-    const outcomes =
-      changes.length === 0 ? [] : await changeByHandles(context, queue, changes);
+    const outcomes = changes.length === 0 ? [] : await changeByHandles(context, queue, changes);
     const successful = changes.flatMap(({ id, receiptHandle, timeoutSeconds }, index) => {
       const error = changeError(outcomes[index], receiptHandle, timeoutSeconds);
       if (error !== undefined) {

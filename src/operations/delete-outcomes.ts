@@ -21,11 +21,7 @@ export async function deleteByHandles(
       case 'invalid':
         return invalidReceiptHandle(receiptHandle);
       case 'expired':
-        return invalidParameter(
-          receiptHandle,
-          'ReceiptHandle',
-          'The receipt handle has expired.',
-        );
+        return invalidParameter(receiptHandle, 'ReceiptHandle', 'The receipt handle has expired.');
       default:
         return undefined;
     }

@@ -15,7 +15,10 @@ export async function execute(
 ): Promise<WireAnswer> {
   const operation = operations.get(request.action);
   const isOnQueuePath = context.pathQueue !== undefined;
-  if (operation === undefined || (isOnQueuePath && !request.isAllowedAnywhere && !operation.isAllowedOnQueuePath)) {
+  if (
+    operation === undefined ||
+    (isOnQueuePath && !request.isAllowedAnywhere && !operation.isAllowedOnQueuePath)
+  ) {
     throw new SqsError(
       'InvalidAction',
       `The action ${request.action} is not valid for this endpoint.`,

@@ -1,5 +1,4 @@
-import { queueUrl, requireQueueName } from '../sqs/queue-address.ts';
-import { isFifoName } from '../sqs/queue-address.ts';
+import { isFifoName, queueUrl, requireQueueName } from '../sqs/queue-address.ts';
 import { getQueueUrl as shapes } from '../sqs/shapes/queues.ts';
 import { defineOperation } from './operation.ts';
 

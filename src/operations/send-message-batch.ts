@@ -52,10 +52,11 @@ function sendToStandardQueue(context: RequestContext, queue: Queue, entries: Ent
     entries,
     (entry, emptyBody) => requireMessage(context, entry, emptyBody),
     async (messages) =>
-      (await context.store.sendMessages(queue.id, messages)).map((sent): Stored =>
-        sent.messageId === undefined
-          ? messageTooLong(sent.maximumMessageSizeBytes, true)
-          : { MessageId: sent.messageId },
+      (await context.store.sendMessages(queue.id, messages)).map(
+        (sent): Stored =>
+          sent.messageId === undefined
+            ? messageTooLong(sent.maximumMessageSizeBytes, true)
+            : { MessageId: sent.messageId },
       ),
   );
 }

@@ -37,6 +37,8 @@ async function startContainer(): Promise<Postgres | undefined> {
   } catch {
     return undefined;
   }
+  // An engine that is there but cannot start the container is a failure: falling back without a word would
+  // test something else than was asked for.
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const container = await new PostgreSqlContainer(image)
     .withCommand(['postgres', ...flags, '-c', 'max_connections=300'])
@@ -100,7 +102,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
         await administration.query(`drop database ${datname} with (force)`);
       }
       if (left.length > 0) {
-        throw new Error(`Tests left databases behind: ${left.map((row) => row.datname).join(', ')}`);
+        throw new Error(
+          `Tests left databases behind: ${left.map((row) => row.datname).join(', ')}`,
+        );
       }
     } finally {
       await administration.end();
