@@ -1,24 +1,33 @@
--- Creates a queue, or finds the one of that name.
+-- Creates a queue with attributes of SQS, or finds the one of that name. Answers whether it created it.
 --
--- p_attributes maps columns of trunkline.queues to values. For a queue that exists already,
--- differing_column names the first given column whose value differs from the queue's; nothing is changed.
--- Raises TQ004 when a queue of the name was deleted less than p_cooldown_seconds ago.
+-- Raises TQ009 when a queue of the name exists and one of the given attributes has another value, TQ004
+-- when a queue of the name was deleted less than p_cooldown_seconds ago, TQ010, TQ011 or TQ012 for a wrong
+-- name or attribute.
 create or replace function trunkline._create_queue(
   p_account_id text,
   p_name text,
-  p_attributes jsonb default '{}',
+  p_attributes json default '{}',
   p_tags jsonb default '{}',
   p_cooldown_seconds integer default 0,
   p_now timestamptz default null
 )
-returns table (queue_id bigint, is_created boolean, differing_column text)
+returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_is_fifo boolean := coalesce(lower(p_attributes ->> 'FifoQueue') = 'true', false);
+  v_columns jsonb;
   v_queue trunkline.queues;
+  v_existing jsonb;
+  v_differing text;
 begin
+  perform trunkline._require_queue_name(p_name, v_is_fifo);
+  v_columns := trunkline._parse_queue_attributes(p_attributes, v_is_fifo);
+  perform trunkline._check_throughput_limit(v_columns);
+  perform trunkline._check_redrive_target(p_account_id, p_name, v_is_fifo, v_columns);
+
   if p_cooldown_seconds > 0 and exists (
     select
     from trunkline.discarded_queues as discarded
@@ -32,17 +41,12 @@ begin
   end if;
 
   insert into trunkline.queues as queue (account_id, name, is_fifo, created_at, modified_at, tags)
-  values (
-    p_account_id, p_name, coalesce((p_attributes ->> 'is_fifo')::boolean, false),
-    v_now, v_now, p_tags
-  )
+  values (p_account_id, p_name, v_is_fifo, v_now, v_now, p_tags)
   on conflict on constraint queues_account_id_name_key do nothing
   returning * into v_queue;
-
   if found then
-    perform trunkline._set_queue_attributes(v_queue.id, p_attributes, v_now);
-    return query select v_queue.id, true, null::text;
-    return;
+    perform trunkline._set_queue_columns(v_queue.id, v_columns, v_now);
+    return true;
   end if;
 
   select * into v_queue
@@ -53,13 +57,21 @@ begin
     raise exception 'The specified queue does not exist.' using errcode = 'TQ001';
   end if;
 
-  return query
-  select v_queue.id, false, (
-    select given.key
-    from jsonb_each(p_attributes) with ordinality as given (key, value, position)
-    where to_jsonb(v_queue) -> given.key is distinct from given.value
-    order by given.position
-    limit 1
-  );
+  v_existing := to_jsonb(v_queue);
+  select given.name into v_differing
+  from json_object_keys(p_attributes) with ordinality as given (name, position)
+  where exists (
+    select
+    from jsonb_each(trunkline._parse_queue_attributes(json_build_object(given.name, p_attributes ->> given.name), v_is_fifo))
+      as wanted (key, value)
+    where v_existing -> wanted.key is distinct from wanted.value
+  )
+  order by given.position
+  limit 1;
+  if found then
+    raise exception 'A queue already exists with the same name and a different value for attribute %', v_differing
+      using errcode = 'TQ009';
+  end if;
+  return false;
 end
 $$;

@@ -3,7 +3,9 @@
 -- deduplication id and so to be stored.
 --
 -- The primary key decides, not a read: of two sends with one id at the same time the second waits for the
--- first to commit, and then gets its ids. Ids are claimed in order, so that two calls cannot deadlock.
+-- first to commit, and then gets its ids. An id whose five minutes are over is taken over. A row that is
+-- neither is locked all the same, so that the janitor cannot take it away before it is read. Ids are claimed
+-- in order, so that two calls cannot deadlock.
 create or replace function trunkline._deduplicate(
   p_queue_id bigint,
   p_deduplication_ids text[],
@@ -20,27 +22,17 @@ as $$
 declare
   v_expires_at timestamptz := p_now + interval '5 minutes';
 begin
-  insert into trunkline.deduplications (queue_id, deduplication_id, scope, message_id, id, expires_at)
-  select p_queue_id, given.deduplication_id, given.scope, given.message_id, given.id, v_expires_at
+  insert into trunkline.deduplications as known (
+    queue_id, deduplication_id, scope, message_id, id, expires_at
+  )
+  select distinct on (given.deduplication_id, given.scope)
+    p_queue_id, given.deduplication_id, given.scope, given.message_id, given.id, v_expires_at
   from unnest(p_deduplication_ids, p_scopes, p_message_ids, p_ids)
     as given (deduplication_id, scope, message_id, id)
   order by given.deduplication_id, given.scope, given.id
-  on conflict on constraint deduplications_pkey do nothing;
-
-  -- Takes over ids whose five minutes are over. Another send may do so first: then it waits, finds the
-  -- condition false and leaves the row.
-  update trunkline.deduplications as known
-  set message_id = renewed.message_id, id = renewed.id, expires_at = v_expires_at
-  from (
-    select distinct on (given.deduplication_id, given.scope) given.*
-    from unnest(p_deduplication_ids, p_scopes, p_message_ids, p_ids)
-      as given (deduplication_id, scope, message_id, id)
-    order by given.deduplication_id, given.scope, given.id
-  ) as renewed
-  where known.queue_id = p_queue_id
-    and known.deduplication_id = renewed.deduplication_id
-    and known.scope = renewed.scope
-    and known.expires_at <= p_now;
+  on conflict on constraint deduplications_pkey do update
+  set message_id = excluded.message_id, id = excluded.id, expires_at = excluded.expires_at
+  where known.expires_at <= p_now;
 
   return query
   select given.entry, known.message_id, known.id, known.id = given.id

@@ -35,7 +35,7 @@ declare
   v_is_locked boolean := true;
 begin
   for v_bucket in
-    select distinct hashint8(p_queue_id) + (bucketed.key & (v_bucket_count - 1))::integer as bucket
+    select distinct hashint8(p_queue_id) # (bucketed.key & (v_bucket_count - 1))::integer as bucket
     from unnest(v_keys) as bucketed (key)
     order by bucket
   loop

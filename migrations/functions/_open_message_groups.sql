@@ -2,6 +2,10 @@
 --
 -- A row that is in use stays untouched: consumers may hold it, and a send waits for no consumer. A drained
 -- row is taken into use again unless a consumer is at it right now, who then does so.
+--
+-- Whether a row is there is read first, because an insert that meets a row under change waits for the
+-- change to commit. Under repeatable read that read may be too old to be true, so there the insert itself
+-- has to find out, at the risk of waiting or of a serialization failure (40001).
 create or replace function trunkline._open_message_groups(
   p_queue_id bigint,
   p_group_ids text[],
@@ -17,12 +21,13 @@ begin
   insert into trunkline.message_groups (queue_id, group_id, head_id, visible_at)
   select p_queue_id, opened.group_id, min(opened.id), p_visible_at
   from unnest(p_group_ids, p_ids) as opened (group_id, id)
-  where not exists (
+  where current_setting('transaction_isolation') <> 'read committed' or not exists (
     select
     from trunkline.message_groups as known
     where known.queue_id = p_queue_id and known.group_id = opened.group_id
   )
-  group by opened.group_id;
+  group by opened.group_id
+  on conflict on constraint message_groups_pkey do nothing;
 
   with drained as materialized (
     select known.group_id

@@ -1,6 +1,7 @@
 -- Repeats an earlier receive by its attempt id: hides the same messages anew and answers their ids, or none
 -- when there is no such attempt. The caller holds the attempt's lock.
--- Raises TQ005 when a message of the attempt was deleted, changed or received again since.
+-- Raises TQ005 when a message of the attempt was deleted, changed or received again since, or is past
+-- its retention.
 create or replace function trunkline._repeat_receive(
   p_queue trunkline.queues,
   p_attempt_id text,
@@ -35,7 +36,8 @@ begin
   where message.queue_id = (p_queue).id
     and message.id = received.id
     and message.receipt_nonce = received.nonce
-    and message.visible_at = v_attempt.visible_at;
+    and message.visible_at = v_attempt.visible_at
+    and message.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds);
   get diagnostics v_repeated = row_count;
   if v_repeated < cardinality(v_attempt.message_ids) then
     raise exception 'Value % for parameter ReceiveRequestAttemptId is invalid. Reason: The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.', p_attempt_id

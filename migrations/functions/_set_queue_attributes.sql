@@ -1,32 +1,28 @@
--- Sets columns of a queue. p_attributes maps columns of trunkline.queues to values; others keep theirs.
--- Raises TQ001 when the queue is gone.
+-- Sets attributes of SQS on a queue; others keep their values. Raises TQ001 when the queue is gone, TQ010,
+-- TQ011 or TQ012 for a wrong attribute, and TQ013 when none is given.
 create or replace function trunkline._set_queue_attributes(
   p_queue_id bigint,
-  p_attributes jsonb,
+  p_attributes json,
   p_now timestamptz default null
 )
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_columns jsonb;
 begin
-  update trunkline.queues as queue
-  set (
-    visibility_timeout_seconds, delay_seconds, maximum_message_size_bytes, message_retention_seconds,
-    receive_wait_seconds, content_based_deduplication, deduplication_scope, fifo_throughput_limit,
-    policy, dead_letter_target_arn, max_receive_count, redrive_allow_policy,
-    kms_master_key_id, kms_data_key_reuse_seconds, is_sse_managed, modified_at
-  ) = (
-    select
-      visibility_timeout_seconds, delay_seconds, maximum_message_size_bytes, message_retention_seconds,
-      receive_wait_seconds, content_based_deduplication, deduplication_scope, fifo_throughput_limit,
-      policy, dead_letter_target_arn, max_receive_count, redrive_allow_policy,
-      kms_master_key_id, kms_data_key_reuse_seconds, is_sse_managed, coalesce(p_now, clock_timestamp())
-    from jsonb_populate_record(queue, p_attributes)
-  )
-  where queue.id = p_queue_id;
-  if not found then
-    perform trunkline._require_queue(p_queue_id);
+  if p_attributes is null or p_attributes::jsonb = '{}' then
+    raise exception 'The request must contain the parameter Attribute.Name.' using errcode = 'TQ013';
   end if;
+  v_columns := trunkline._parse_queue_attributes(p_attributes, v_queue.is_fifo);
+  if v_columns ->> 'is_fifo' = 'false' then
+    raise exception 'Invalid value for the parameter FifoQueue. Reason: Modifying queue type is not supported.'
+      using errcode = 'TQ011';
+  end if;
+  perform trunkline._check_throughput_limit(to_jsonb(v_queue) || v_columns);
+  perform trunkline._check_redrive_target(v_queue.account_id, v_queue.name, v_queue.is_fifo, v_columns);
+  perform trunkline._set_queue_columns(p_queue_id, v_columns, coalesce(p_now, clock_timestamp()));
 end
 $$;

@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely';
 import type { Pool, QueryResultRow } from 'pg';
 import type { MessageAttributes } from '../sqs/message-attributes.ts';
 import type { QueueAddress } from '../sqs/queue-address.ts';
-import type { QueueSettings } from '../sqs/queue-attributes.ts';
 import type { Database } from './schema.ts';
 import { isConflict } from './sqlstate.ts';
 
@@ -11,9 +10,9 @@ export type QueueId = string;
 
 export interface Queue extends QueueAddress {
   id: QueueId;
-  settings: QueueSettings;
-  createdAt: Date;
-  modifiedAt: Date;
+  isFifo: boolean;
+  receiveWaitSeconds: number;
+  hasContentBasedDeduplication: boolean;
 }
 
 export interface MessageToSend {
@@ -66,12 +65,6 @@ export interface VisibilityChange {
   timeoutSeconds: number;
 }
 
-export interface QueueCounts {
-  visible: number;
-  inFlight: number;
-  delayed: number;
-}
-
 const receivedColumns = `
   message_id as "messageId",
   receipt_handle as "receiptHandle",
@@ -119,7 +112,7 @@ export class QueueStore {
   async findQueue({ accountId, name }: QueueAddress): Promise<Queue | undefined> {
     const row = await this.#database
       .selectFrom('trunkline.queues')
-      .selectAll()
+      .select(['id', 'is_fifo', 'receive_wait_seconds', 'content_based_deduplication'])
       .where('account_id', '=', accountId)
       .where('name', '=', name)
       .executeTakeFirst();
@@ -129,9 +122,9 @@ export class QueueStore {
           id: row.id,
           accountId,
           name,
-          settings: row,
-          createdAt: row.created_at,
-          modifiedAt: row.modified_at,
+          isFifo: row.is_fifo,
+          receiveWaitSeconds: row.receive_wait_seconds,
+          hasContentBasedDeduplication: row.content_based_deduplication,
         };
   }
 
@@ -154,29 +147,40 @@ export class QueueStore {
     return rows.map((row) => row.name);
   }
 
+  /** @param request.attributes as SQS names them; the database checks them */
   async createQueue(
     address: QueueAddress,
-    settings: Partial<QueueSettings>,
-    tags: Record<string, string>,
-    cooldownSeconds: number,
-  ): Promise<{ differingColumn: string | null }> {
-    const [row] = await this.#call<{ differing_column: string | null }>(
-      'select * from trunkline._create_queue($1, $2, $3, $4, $5)',
-      [
-        address.accountId,
-        address.name,
-        JSON.stringify(settings),
-        JSON.stringify(tags),
-        cooldownSeconds,
-      ],
-    );
-    return { differingColumn: row?.differing_column ?? null };
+    request: {
+      attributes: Record<string, string>;
+      tags: Record<string, string>;
+      cooldownSeconds: number;
+    },
+  ): Promise<void> {
+    await this.#call('select trunkline._create_queue($1, $2, $3, $4, $5)', [
+      address.accountId,
+      address.name,
+      JSON.stringify(request.attributes),
+      JSON.stringify(request.tags),
+      request.cooldownSeconds,
+    ]);
   }
 
-  async setQueueSettings(queueId: QueueId, settings: Partial<QueueSettings>): Promise<void> {
+  /** All attributes of a queue by their names in SQS; message counts only where asked for. */
+  async describeQueue(
+    queueId: QueueId,
+    request: { region: string; withCounts: boolean },
+  ): Promise<Record<string, string>> {
+    const [row] = await this.#call<{ attributes: Record<string, string> }>(
+      'select trunkline._describe_queue($1, $2, $3) as attributes',
+      [queueId, request.region, request.withCounts],
+    );
+    return row?.attributes ?? {};
+  }
+
+  async setQueueAttributes(queueId: QueueId, attributes: Record<string, string>): Promise<void> {
     await this.#call('select trunkline._set_queue_attributes($1, $2)', [
       queueId,
-      JSON.stringify(settings),
+      JSON.stringify(attributes),
     ]);
   }
 
@@ -186,18 +190,6 @@ export class QueueStore {
 
   async purgeQueue(queueId: QueueId): Promise<void> {
     await this.#call('select trunkline._purge_queue($1)', [queueId]);
-  }
-
-  async countMessages(queueId: QueueId): Promise<QueueCounts> {
-    const [row] = await this.#call<{ visible: string; in_flight: string; delayed: string }>(
-      'select * from trunkline._queue_counts($1)',
-      [queueId],
-    );
-    return {
-      visible: Number(row?.visible ?? 0),
-      inFlight: Number(row?.in_flight ?? 0),
-      delayed: Number(row?.delayed ?? 0),
-    };
   }
 
   async sendMessages(queueId: QueueId, messages: readonly MessageToSend[]): Promise<SentMessage[]> {

@@ -9,6 +9,11 @@ const raised = {
   TQ003: 'PurgeQueueInProgress',
   TQ004: 'QueueDeletedRecently',
   TQ005: 'InvalidParameterValue',
+  TQ009: 'QueueNameExists',
+  TQ010: 'InvalidAttributeName',
+  TQ011: 'InvalidAttributeValue',
+  TQ012: 'InvalidParameterValue',
+  TQ013: 'MissingParameter',
 } as const;
 
 const queueGone = 'TQ001';

@@ -8,7 +8,7 @@ export async function deleteByHandles(
   queue: Queue,
   receiptHandles: readonly string[],
 ): Promise<(SqsError | undefined)[]> {
-  const isFifo = queue.settings.is_fifo;
+  const isFifo = queue.isFifo;
   const outcomes: FifoDeleteOutcome[] = isFifo
     ? await context.store.deleteFifoMessages(queue.id, receiptHandles)
     : await context.store.deleteMessages(queue.id, receiptHandles);

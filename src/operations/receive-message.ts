@@ -101,7 +101,7 @@ export const receiveMessage = defineQueueOperation({
       'Must be >= 0 and <= 43200, if provided.',
     );
 
-    const isFifo = queue.settings.is_fifo;
+    const isFifo = queue.isFifo;
     const request = {
       limit: MaxNumberOfMessages,
       visibilityTimeoutSeconds: VisibilityTimeout,
@@ -112,7 +112,7 @@ export const receiveMessage = defineQueueOperation({
       isFifo
         ? context.store.receiveFifoMessages(queue.id, request)
         : context.store.receiveMessages(queue.id, request);
-    const waitSeconds = WaitTimeSeconds ?? queue.settings.receive_wait_seconds;
+    const waitSeconds = WaitTimeSeconds ?? queue.receiveWaitSeconds;
     let received: ReceivedMessage[];
     if (waitSeconds === 0) {
       received = await receive();

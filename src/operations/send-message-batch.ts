@@ -37,7 +37,7 @@ export const sendMessageBatch = defineQueueOperation({
         `Batch requests cannot be longer than ${limits.batchSizeBytes} bytes. You have sent ${size} bytes.`,
       );
     }
-    const result = queue.settings.is_fifo
+    const result = queue.isFifo
       ? await sendToFifoQueue(context, queue, entries)
       : await sendToStandardQueue(context, queue, entries);
     if (result.Successful !== undefined) {
@@ -93,7 +93,7 @@ function requireFifoIds(queue: Queue, entries: readonly Entry[]): void {
   if (entries.some((entry) => entry.MessageGroupId === undefined)) {
     throw new SqsError('InvalidParameterValue', missingParameter('MessageGroupId').message);
   }
-  const needsId = !queue.settings.content_based_deduplication;
+  const needsId = !queue.hasContentBasedDeduplication;
   if (needsId && entries.some((entry) => entry.MessageDeduplicationId === undefined)) {
     throw missingDeduplicationId();
   }

@@ -15,7 +15,7 @@ export const sendMessage = defineQueueOperation({
   action: 'SendMessage',
   shapes,
   async run(context, queue, input) {
-    const sent = queue.settings.is_fifo
+    const sent = queue.isFifo
       ? await sendToFifoQueue(context, queue, input)
       : await sendToStandardQueue(context, queue, input);
     context.announceMessages(queue.id);

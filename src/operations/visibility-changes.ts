@@ -8,7 +8,7 @@ export async function changeByHandles(
   queue: Queue,
   changes: readonly VisibilityChange[],
 ): Promise<ChangeOutcome[]> {
-  return queue.settings.is_fifo
+  return queue.isFifo
     ? await context.store.changeFifoVisibility(queue.id, changes)
     : await context.store.changeVisibility(queue.id, changes);
 }

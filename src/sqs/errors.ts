@@ -166,10 +166,6 @@ export function invalidParameter(value: unknown, name: string, reason: string): 
   );
 }
 
-export function invalidAttributeValue(name: string): SqsError {
-  return new SqsError('InvalidAttributeValue', `Invalid value for the parameter ${name}.`);
-}
-
 export function unknownAttribute(name: string): SqsError {
   return new SqsError('InvalidAttributeName', `Unknown Attribute ${name}.`);
 }

@@ -6,34 +6,12 @@ export interface QueueAddress {
   name: string;
 }
 
-const standardName = /^[A-Za-z0-9_-]{1,80}$/;
-const fifoName = /^[A-Za-z0-9_-]{1,75}\.fifo$/;
-
-export function isFifoName(name: string): boolean {
-  return name.endsWith('.fifo');
-}
-
 /** @throws {SqsError} InvalidParameterValue */
-export function requireQueueName(name: string | undefined, isFifo: boolean): string {
+export function requireQueueName(name: string | undefined): string {
   if (name === undefined) {
     throw new SqsError(
       'InvalidParameterValue',
       'Value for parameter QueueName is invalid. Reason: Must specify a queue name.',
-    );
-  }
-  if (name === '') {
-    throw new SqsError('InvalidParameterValue', 'Queue name cannot be empty');
-  }
-  if (isFifo && !fifoName.test(name)) {
-    throw new SqsError(
-      'InvalidParameterValue',
-      'The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.',
-    );
-  }
-  if (!isFifo && !standardName.test(name)) {
-    throw new SqsError(
-      'InvalidParameterValue',
-      'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length',
     );
   }
   return name;
@@ -41,17 +19,6 @@ export function requireQueueName(name: string | undefined, isFifo: boolean): str
 
 export function queueUrl(baseUrl: string, address: QueueAddress): string {
   return `${baseUrl}/${address.accountId}/${address.name}`;
-}
-
-export function queueArn(region: string, address: QueueAddress): string {
-  return `arn:aws:sqs:${region}:${address.accountId}:${address.name}`;
-}
-
-const arnForm = /^arn:[a-z-]+:sqs:[a-z0-9-]+:(\d{12}):([A-Za-z0-9_-]+(?:\.fifo)?)$/;
-
-export function addressFromArn(arn: string): QueueAddress | undefined {
-  const [, accountId, name] = arnForm.exec(arn) ?? [];
-  return accountId !== undefined && name !== undefined ? { accountId, name } : undefined;
 }
 
 /** The last two segments of a queue URL's path. Behind a proxy anything may stand before them. */

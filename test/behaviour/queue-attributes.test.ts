@@ -46,7 +46,10 @@ describeOverBothProtocols('Queue attributes', (sqs) => {
     // A known attribute that this queue does not have.
     const none = await client.getQueueAttributes({ QueueUrl, AttributeNames: ['RedrivePolicy'] });
     expect(none.Attributes).toBeUndefined();
-    expect((await client.getQueueAttributes({ QueueUrl })).Attributes).toBeUndefined();
+    for (const AttributeNames of [undefined, []]) {
+      const answered = await client.getQueueAttributes({ QueueUrl, AttributeNames });
+      expect(answered.Attributes).toBeUndefined();
+    }
   });
 
   it('are all known by the names of the API', async () => {

@@ -18,21 +18,30 @@ describeOverBothProtocols('Receiving', (sqs) => {
 
   /** Puts messages into a queue as if somebody had received and not yet deleted them. */
   async function fillInFlight(queueUrl: string, count: number): Promise<void> {
-    await sqs.database.pool.query(
-      `with queue as (select id from trunkline.queues where name = $1),
-      stored as (
-        insert into trunkline.messages (
-          queue_id, id, visible_at, sent_at, received_at, first_received_at, receive_count,
-          receipt_nonce, message_id, sender_id, body
+    const client = await sqs.database.pool.connect();
+    try {
+      await client.query('begin');
+      // Counts are folded by transaction id, so every writer has one before it draws the id of a delta.
+      await client.query('select pg_current_xact_id()');
+      await client.query(
+        `with queue as (select id from trunkline.queues where name = $1),
+        stored as (
+          insert into trunkline.messages (
+            queue_id, id, visible_at, sent_at, received_at, first_received_at, receive_count,
+            receipt_nonce, message_id, sender_id, body
+          )
+          select
+            queue.id, nextval('trunkline.message_ids'), now() + interval '1 hour', now(), now(), now(),
+            1, gen_random_uuid(), gen_random_uuid(), '000000000000', 'x'
+          from queue, generate_series(1, $2)
         )
-        select
-          queue.id, nextval('trunkline.message_ids'), clock_timestamp() + interval '1 hour', now(),
-          now(), now(), 1, gen_random_uuid(), gen_random_uuid(), '000000000000', 'x'
-        from queue, generate_series(1, $2)
-      )
-      insert into trunkline.count_deltas (queue_id, added, removed) select id, $2, 0 from queue`,
-      [queueName(queueUrl), count],
-    );
+        insert into trunkline.count_deltas (queue_id, added, removed) select id, $2, 0 from queue`,
+        [queueName(queueUrl), count],
+      );
+      await client.query('commit');
+    } finally {
+      client.release();
+    }
   }
 
   it('gives one message unless more are asked for, and ten at most', async () => {
@@ -240,20 +249,13 @@ describeOverBothProtocols('Receiving', (sqs) => {
     expect(answer).toEqual([]);
     expect(tookMs).toBeGreaterThanOrEqual(990);
 
-    // Stored messages have no quota.
+    // Stored messages have no quota, and every one that leaves flight makes room for another.
     await sqs.send(url, 'one more');
     await sqs.change(url, last, 0);
-    await sqs.receiveOne(url, { MaxNumberOfMessages: 10 });
+    const another = await sqs.receiveOne(url, { MaxNumberOfMessages: 10 });
     expect(await sqs.counts(url)).toEqual({ visible: 3, inFlight: 120_000, delayed: 0 });
-  });
-
-  it('goes on when a message in flight at the quota is deleted', async () => {
-    const url = await sqs.createQueue();
-    await fillInFlight(url, limits.inFlightMessagesStandard - 1);
-    await sendMany(url, 2);
-    const last = await sqs.receiveOne(url);
-    expect(await refusal(sqs.receive(url))).toMatchObject({ code: 'OverLimit' });
-    await sqs.delete(url, last);
-    await sqs.receiveOne(url);
+    await sqs.delete(url, another);
+    await sqs.receiveOne(url, { MaxNumberOfMessages: 10 });
+    expect(await sqs.counts(url)).toEqual({ visible: 2, inFlight: 120_000, delayed: 0 });
   });
 });

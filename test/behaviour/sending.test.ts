@@ -39,10 +39,10 @@ describeOverBothProtocols('Sending', (sqs) => {
     const { tookMs } = await timed(async () => {
       await sqs.send(url, 'later', { DelaySeconds: 1 });
       expect(await sqs.receive(url)).toEqual([]);
-      expect((await sqs.receiveOne(url, { WaitTimeSeconds: 5 })).Body).toBe('later');
+      expect((await sqs.receiveOne(url, { WaitTimeSeconds: 10 })).Body).toBe('later');
     });
     expect(tookMs).toBeGreaterThanOrEqual(1_000);
-    expect(tookMs).toBeLessThan(2_500);
+    expect(tookMs).toBeLessThan(5_000);
   });
 
   it("delays by the queue's time unless the message has its own", async () => {

@@ -45,16 +45,50 @@ export async function openSession(database: TestDatabase): Promise<Client> {
   return session;
 }
 
+/** The attributes that the engine goes by, as columns of the queue's row. */
+export interface QueueAttributes {
+  visibility_timeout_seconds: number;
+  delay_seconds: number;
+  message_retention_seconds: number;
+}
+
 export async function createQueue(
   connection: Connection,
-  attributes: Record<string, unknown> = {},
+  attributes: Partial<QueueAttributes> = {},
   name = `queue-${++lastQueue}`,
 ): Promise<string> {
-  const { rows } = await connection.query<{ queue_id: string }>(
-    'select queue_id from trunkline._create_queue($1, $2, $3)',
-    ['000000000000', name, JSON.stringify(attributes)],
+  const { rows } = await connection.query<{ id: string }>(
+    `insert into trunkline.queues (
+      account_id, name, visibility_timeout_seconds, delay_seconds, message_retention_seconds
+    )
+    values ('000000000000', $1, coalesce($2, 30), coalesce($3, 0), coalesce($4, 345600))
+    returning id`,
+    [
+      name,
+      attributes.visibility_timeout_seconds,
+      attributes.delay_seconds,
+      attributes.message_retention_seconds,
+    ],
   );
-  return String(rows[0]?.queue_id);
+  return String(rows[0]?.id);
+}
+
+export async function setAttributes(
+  connection: Connection,
+  queueId: string,
+  attributes: QueueAttributes,
+): Promise<void> {
+  await connection.query(
+    `update trunkline.queues
+    set visibility_timeout_seconds = $2, delay_seconds = $3, message_retention_seconds = $4
+    where id = $1`,
+    [
+      queueId,
+      attributes.visibility_timeout_seconds,
+      attributes.delay_seconds,
+      attributes.message_retention_seconds,
+    ],
+  );
 }
 
 /** Sends one message for each body and answers their ids. */
@@ -166,17 +200,6 @@ export async function countMessages(
     inFlight: Number(rows[0]?.in_flight),
     delayed: Number(rows[0]?.delayed),
   };
-}
-
-export async function setAttributes(
-  connection: Connection,
-  queueId: string,
-  attributes: Record<string, unknown>,
-): Promise<void> {
-  await connection.query('select trunkline._set_queue_attributes($1, $2)', [
-    queueId,
-    JSON.stringify(attributes),
-  ]);
 }
 
 /** Answers the queue's new id. */

@@ -1,0 +1,686 @@
+import { describe, expect, it } from 'vitest';
+import { countMessages, rescan, settle } from '../engine/calls.ts';
+import { useDatabase } from '../support/database.ts';
+import {
+  changeVisibility,
+  createFifoQueue,
+  deleteAll,
+  forgetHistory,
+  groupRows,
+  receive,
+  receiveBodies,
+  send,
+  sendAll,
+} from './calls.ts';
+import { openParty, type Session } from './sessions.ts';
+
+/**
+ * Two or three sessions whose statements come in one chosen order. Ann is the one who has a transaction
+ * open; Bob and Cid meet it.
+ */
+
+const database = useDatabase();
+const { pool } = database;
+const busy = { code: 'TQ006' };
+
+function handlesOf(deliveries: readonly { receiptHandle: string }[]): string[] {
+  return deliveries.map(({ receiptHandle }) => receiptHandle);
+}
+
+/** A queue in which these messages of group g are stored, and the first of them in flight. */
+async function queueWithHeadInFlight(...bodies: string[]) {
+  const queueId = await createFifoQueue(pool);
+  for (const body of bodies) {
+    await send(pool, queueId, 'g', body);
+  }
+  const [head] = await receive(pool, queueId, { limit: 1 });
+  if (head === undefined) {
+    throw new Error('There is no head.');
+  }
+  return { queueId, head };
+}
+
+describe('Order of commits and order of sequence numbers', () => {
+  it('are one: a later send of the group waits for the first transaction', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', '1');
+    const later = send(bob.client, queueId, 'g', '2');
+    await bob.isKeptWaiting();
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.commit();
+    expect((await later).sequence).toBeGreaterThan(first.sequence);
+    expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
+  });
+
+  it('are one across batches that list their groups in opposite order', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const batch = (id: string, groups: string[]) =>
+      groups.map((group) => ({ group, deduplicationId: `${group}${id}` }));
+    await sendAll(ann.client, queueId, batch('1', ['g', 'h']));
+    const later = sendAll(bob.client, queueId, batch('2', ['i', 'h', 'g']));
+    await bob.isKeptWaiting();
+    await ann.commit();
+    await later;
+    expect((await receiveBodies(pool, queueId)).sort()).toEqual(['g1', 'g2', 'h1', 'h2', 'i2']);
+  });
+
+  it('leave other groups alone, however the send asks for the lock', async () => {
+    const queueId = await createFifoQueue(pool);
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '1');
+    await send(pool, queueId, 'h', 'waiting allowed');
+    await send(pool, queueId, 'h', 'not waiting', { mayWait: false });
+    expect(await receiveBodies(pool, queueId)).toEqual(['waiting allowed', 'not waiting']);
+    await ann.rollback();
+  });
+
+  it('are kept by a send that does not wait: it is refused and may try again', async () => {
+    const queueId = await createFifoQueue(pool);
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '1');
+    await expect(send(pool, queueId, 'g', '2', { mayWait: false })).rejects.toMatchObject(busy);
+    await ann.commit();
+    await send(pool, queueId, 'g', '2', { mayWait: false });
+    expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
+  });
+
+  it('let the next send go when the first transaction rolls back', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '1');
+    const later = send(bob.client, queueId, 'g', '2');
+    await bob.isKeptWaiting();
+    await ann.rollback();
+    await later;
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+    expect(await countMessages(pool, queueId)).toEqual({ visible: 0, inFlight: 1, delayed: 0 });
+  });
+
+  it('are one for a transaction that gave up a savepoint', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await ann.client.query('savepoint before');
+    await send(ann.client, queueId, 'g', '1');
+    await ann.client.query('rollback to savepoint before');
+    await send(bob.client, queueId, 'g', '2');
+    await send(ann.client, queueId, 'g', '3');
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['2', '3']);
+  });
+});
+
+describe('Two sends with one deduplication id', () => {
+  it('make one message: the second waits and answers the ids of the first', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', 'x');
+    const second = send(bob.client, queueId, 'h', 'x');
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await second).toEqual(first);
+    const received = await receive(pool, queueId);
+    expect(received).toMatchObject([{ messageId: first.messageId, group: 'g' }]);
+    expect(await countMessages(pool, queueId)).toEqual({ visible: 0, inFlight: 1, delayed: 0 });
+  });
+
+  it('make one message in one group, too', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', 'x');
+    const second = send(bob.client, queueId, 'g', 'x');
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await second).toEqual(first);
+    expect(await receiveBodies(pool, queueId)).toEqual(['x']);
+  });
+
+  it('make the second the original when the first rolls back', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', 'x');
+    const second = send(bob.client, queueId, 'h', 'x');
+    await bob.isKeptWaiting();
+    await ann.rollback();
+    expect((await second).messageId).not.toBe(first.messageId);
+    expect(await send(pool, queueId, 'g', 'x')).toEqual(await second);
+    expect(await receive(pool, queueId)).toMatchObject([
+      { messageId: (await second).messageId, group: 'h' },
+    ]);
+  });
+
+  it('do not know each other in two groups that deduplicate by themselves', async () => {
+    const queueId = await createFifoQueue(pool, { deduplication_scope: 'messageGroup' });
+    const ann = await openParty(database);
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', 'x');
+    const second = await send(pool, queueId, 'h', 'x');
+    await ann.commit();
+    expect(second.messageId).not.toBe(first.messageId);
+    expect(await receiveBodies(pool, queueId)).toEqual(['x', 'x']);
+  });
+
+  it('make one message when both renew an id whose window is over', async () => {
+    const queueId = await createFifoQueue(pool);
+    const longAgo = new Date(Date.now() - 600_000);
+    const old = await send(pool, queueId, 'f', 'x', { now: longAgo });
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await send(ann.client, queueId, 'g', 'x');
+    expect(first.messageId).not.toBe(old.messageId);
+    const second = send(bob.client, queueId, 'h', 'x');
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await second).toEqual(first);
+    const groups = (await receive(pool, queueId)).map(({ group }) => group);
+    expect(groups).toEqual(['f', 'g']);
+  });
+
+  it('make the second renew an id whose renewal rolls back', async () => {
+    const queueId = await createFifoQueue(pool);
+    await send(pool, queueId, 'f', 'x', { now: new Date(Date.now() - 600_000) });
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await send(ann.client, queueId, 'g', 'x');
+    const second = send(bob.client, queueId, 'h', 'x');
+    await bob.isKeptWaiting();
+    await ann.rollback();
+    await second;
+    const groups = (await receive(pool, queueId)).map(({ group }) => group);
+    expect(groups).toEqual(['f', 'h']);
+  });
+
+  it('cannot deadlock, whatever order they list several ids in', async () => {
+    const queueId = await createFifoQueue(pool);
+    const listed = [
+      { group: 'g', deduplicationId: 'x' },
+      { group: 'g', deduplicationId: 'y' },
+    ];
+    const reversed = [
+      { group: 'h', deduplicationId: 'y' },
+      { group: 'h', deduplicationId: 'x' },
+    ];
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    for (let round = 0; round < 20; round += 1) {
+      const named = (messages: typeof listed) =>
+        messages.map((message) => ({
+          ...message,
+          deduplicationId: message.deduplicationId + round,
+        }));
+      const [first, second] = await Promise.all([
+        sendAll(ann.client, queueId, named(listed)),
+        sendAll(bob.client, queueId, named(reversed)),
+      ]);
+      expect(second.reverse()).toEqual(first);
+    }
+  });
+});
+
+describe('A deduplication id that the janitor removes', () => {
+  /** Sends x, whose window is over, and y, for which it has to wait with x looked at already. */
+  async function renewWhileWaiting(forget: (queueId: string) => Promise<unknown>) {
+    const queueId = await createFifoQueue(pool);
+    await send(pool, queueId, 'f', 'x', { now: new Date(Date.now() - 600_000) });
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await send(ann.client, queueId, 'h', 'y');
+    const renewal = sendAll(bob.client, queueId, [
+      { group: 'g', deduplicationId: 'x' },
+      { group: 'g', deduplicationId: 'y' },
+    ]);
+    await bob.isKeptWaiting();
+    await forget(queueId);
+    await ann.rollback();
+    return { queueId, sent: await renewal };
+  }
+
+  it('while a send is about to renew it costs no message', async () => {
+    const { queueId, sent } = await renewWhileWaiting(() => forgetHistory(pool, 1_000));
+    expect(sent[0]?.messageId).toEqual(expect.any(String));
+    const received = await receive(pool, queueId);
+    expect(received.map(({ group, body }) => group + body)).toEqual(['fx', 'gx', 'gy']);
+  });
+
+  it('before a send leaves the send a first one', async () => {
+    const queueId = await createFifoQueue(pool);
+    await send(pool, queueId, 'f', 'x', { now: new Date(Date.now() - 600_000) });
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    expect(await forgetHistory(ann.client, 1_000)).toBeGreaterThan(0);
+    const renewal = send(bob.client, queueId, 'g', 'x');
+    await bob.isKeptWaiting();
+    await ann.commit();
+    await renewal;
+    expect(await receiveBodies(pool, queueId)).toEqual(['x', 'x']);
+  });
+});
+
+describe("A group's row", () => {
+  const doors = [
+    { door: 'the server', isOwnTransaction: true },
+    { door: 'an application', isOwnTransaction: false },
+  ];
+
+  it.each(doors)(
+    'outlives the deletion of its last message by $door while a send is uncommitted',
+    async ({ isOwnTransaction }) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      const ann = await openParty(database);
+      await ann.begin();
+      await send(ann.client, queueId, 'g', '2');
+      expect(await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction })).toEqual([
+        'deleted',
+      ]);
+      await forgetHistory(pool, 1_000);
+      expect(await receive(pool, queueId)).toEqual([]);
+      await ann.commit();
+      expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+      await send(pool, queueId, 'g', '3');
+      expect(await receive(pool, queueId)).toEqual([]);
+    },
+  );
+
+  it.each(doors)(
+    'goes when $door has deleted the last message and the send rolls back',
+    async ({ isOwnTransaction }) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      const ann = await openParty(database);
+      await ann.begin();
+      await send(ann.client, queueId, 'g', '2');
+      await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction });
+      await ann.rollback();
+      expect(await groupRows(pool, queueId)).toEqual(['g']);
+      await forgetHistory(pool, 1_000);
+      expect(await groupRows(pool, queueId)).toEqual([]);
+      await send(pool, queueId, 'g', '3');
+      expect(await receiveBodies(pool, queueId)).toEqual(['3']);
+    },
+  );
+
+  it('goes at once when the server deletes the last message, and later otherwise', async () => {
+    for (const { isOwnTransaction } of doors) {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction });
+      expect(await groupRows(pool, queueId)).toEqual(isOwnTransaction ? [] : ['g']);
+    }
+  });
+
+  it.each(['commits', 'rolls back'] as const)(
+    'is waited for by a send when its removal %s afterwards',
+    async (end) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      const [ann, bob] = [await openParty(database), await openParty(database)];
+      await ann.begin();
+      await deleteAll(ann.client, queueId, [head.receiptHandle], { isOwnTransaction: true });
+      await expect(send(pool, queueId, 'g', '2', { mayWait: false })).rejects.toMatchObject(busy);
+      const sent = send(bob.client, queueId, 'g', '2');
+      await bob.isKeptWaiting();
+      await (end === 'commits' ? ann.commit() : ann.rollback());
+      await sent;
+      const later = new Date(Date.now() + 60_000);
+      expect(await receiveBodies(pool, queueId, { now: later })).toEqual(
+        end === 'commits' ? ['2'] : ['1', '2'],
+      );
+    },
+  );
+
+  it('is taken into use again by a receive when the send could not do so', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head.receiptHandle]);
+    // Ann's deletion is not committed, so to this send the group is in use.
+    await send(pool, queueId, 'g', '2');
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.commit();
+    await send(pool, queueId, 'g', '3');
+    expect(await receiveBodies(pool, queueId, { limit: 1 })).toEqual(['2']);
+    expect(await receive(pool, queueId)).toEqual([]);
+  });
+
+  it('that is drained and held by a consumer does not hold up a send', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    await deleteAll(pool, queueId, [head.receiptHandle]);
+    const ann = await openParty(database);
+    await ann.begin();
+    await ann.client.query('select from trunkline.message_groups where queue_id = $1 for update', [
+      queueId,
+    ]);
+    await send(pool, queueId, 'g', '2', { mayWait: false });
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
+  it.each(['repeatable read', 'serializable'] as const)(
+    'that was removed since the snapshot of a %s transaction costs no message',
+    async (isolation) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      const ann = await openParty(database);
+      await ann.begin(isolation);
+      await ann.client.query('select from trunkline.queues');
+      await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+      const isSent = await send(ann.client, queueId, 'g', '2')
+        .then(() => ann.commit())
+        .then(
+          () => true,
+          // Being refused is as good: what counts is that no accepted message is lost.
+          () => ann.rollback().then(() => false),
+        );
+      expect(await receiveBodies(pool, queueId)).toEqual(isSent ? ['2'] : []);
+    },
+  );
+});
+
+describe('A receive', () => {
+  it('passes over a group whose last message in flight is being deleted, and gets the next one after the commit', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1', '2');
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head.receiptHandle]);
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
+  it('gets nothing when the deletion rolls back, and later the head first', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1', '2');
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head.receiptHandle]);
+    await ann.rollback();
+    expect(await receive(pool, queueId)).toEqual([]);
+    const now = new Date(Date.now() + 60_000);
+    expect(await receiveBodies(pool, queueId, { now })).toEqual(['1', '2']);
+  });
+
+  it('that comes first wins over the deletion by an earlier handle, which waits', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1', '2');
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const now = new Date(Date.now() + 60_000);
+    expect(await receiveBodies(ann.client, queueId, { now })).toEqual(['1', '2']);
+    const deletion = deleteAll(bob.client, queueId, [head.receiptHandle]);
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await deletion).toEqual(['expired']);
+    expect(await countMessages(pool, queueId)).toMatchObject({ inFlight: 2 });
+  });
+
+  it('gets a message that is being released after the commit', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1', '2');
+    const ann = await openParty(database);
+    await ann.begin();
+    await changeVisibility(ann.client, queueId, [
+      { receiptHandle: head.receiptHandle, timeoutSeconds: 0 },
+    ]);
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
+  });
+
+  it('that rolls back leaves the order as it was', async () => {
+    const queueId = await createFifoQueue(pool);
+    for (const id of ['1', '2', '3']) {
+      await send(pool, queueId, 'g', id);
+    }
+    const ann = await openParty(database);
+    await ann.begin();
+    expect(await receiveBodies(ann.client, queueId, { limit: 2 })).toEqual(['1', '2']);
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.rollback();
+    const received = await receive(pool, queueId);
+    expect(received.map(({ body, receiveCount }) => [body, receiveCount])).toEqual([
+      ['1', 1],
+      ['2', 1],
+      ['3', 1],
+    ]);
+  });
+
+  it('does not starve behind groups that another has locked', async () => {
+    const queueId = await createFifoQueue(pool);
+    const groups = Array.from({ length: 25 }, (_, index) => `g${index}`);
+    await sendAll(
+      pool,
+      queueId,
+      groups.map((group) => ({ group, deduplicationId: group })),
+    );
+    const parties: Session[] = [];
+    const seen: string[] = [];
+    for (const expected of [10, 10, 5, 0]) {
+      const party = await openParty(database);
+      parties.push(party);
+      await party.begin();
+      const bodies = await receiveBodies(party.client, queueId);
+      expect(bodies).toHaveLength(expected);
+      seen.push(...bodies);
+    }
+    expect(seen.sort()).toEqual(groups.sort());
+    await Promise.all(parties.map((party) => party.rollback()));
+  });
+
+  it('finds a message whose transaction took long, though the mark has moved on', async () => {
+    const queueId = await createFifoQueue(pool);
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '1');
+    for (let round = 0; round < 5; round += 1) {
+      await send(pool, queueId, 'h', `passing ${round}`);
+      const received = await receive(pool, queueId);
+      await deleteAll(pool, queueId, handlesOf(received), { isOwnTransaction: true });
+      await settle(pool);
+    }
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['1']);
+    expect(await rescan(pool)).toEqual([]);
+  });
+});
+
+describe('Two receives with one attempt id', () => {
+  async function queueOfTwoGroups() {
+    const queueId = await createFifoQueue(pool);
+    for (const group of ['g', 'h']) {
+      await send(pool, queueId, group, `${group}1`);
+      await send(pool, queueId, group, `${group}2`);
+    }
+    return queueId;
+  }
+
+  it('at the same time hand out the same messages once', async () => {
+    const queueId = await queueOfTwoGroups();
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    const first = await receive(ann.client, queueId, { limit: 2, attemptId: 'a' });
+    const repeat = receive(bob.client, queueId, { limit: 2, attemptId: 'a' });
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await repeat).toEqual(first);
+    expect(await countMessages(pool, queueId)).toEqual({ visible: 2, inFlight: 2, delayed: 0 });
+  });
+
+  it('are two receives when the first rolls back', async () => {
+    const queueId = await queueOfTwoGroups();
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await receive(ann.client, queueId, { limit: 2, attemptId: 'a' });
+    const second = receiveBodies(bob.client, queueId, { limit: 2, attemptId: 'a' });
+    await bob.isKeptWaiting();
+    await ann.rollback();
+    expect(await second).toEqual(['g1', 'g2']);
+  });
+
+  it('do not wait for receives with another id or none', async () => {
+    const queueId = await queueOfTwoGroups();
+    const ann = await openParty(database);
+    await ann.begin();
+    await receive(ann.client, queueId, { limit: 2, attemptId: 'a' });
+    expect(await receiveBodies(pool, queueId, { limit: 1, attemptId: 'b' })).toEqual(['h1']);
+    expect(await receive(pool, queueId)).toEqual([]);
+    await ann.rollback();
+  });
+});
+
+describe('Deletions', () => {
+  it('of one group at the same time leave its next message ready', async () => {
+    const queueId = await createFifoQueue(pool);
+    for (const id of ['1', '2', '3']) {
+      await send(pool, queueId, 'g', id);
+    }
+    const [one, two] = handlesOf(await receive(pool, queueId, { limit: 2 }));
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [one ?? '']);
+    const other = deleteAll(bob.client, queueId, [two ?? ''], { isOwnTransaction: true });
+    await bob.isKeptWaiting();
+    await ann.commit();
+    expect(await other).toEqual(['deleted']);
+    expect(await receiveBodies(pool, queueId)).toEqual(['3']);
+  });
+
+  it('in a long transaction hold up no send to the group, and no other group', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head.receiptHandle]);
+    await send(pool, queueId, 'g', '2');
+    await send(pool, queueId, 'g', '3', { mayWait: false });
+    await send(pool, queueId, 'h', 'other', { mayWait: false });
+    expect(await receiveBodies(pool, queueId)).toEqual(['other']);
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['2', '3']);
+  });
+
+  it('that roll back take back their acknowledgement', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1', '2');
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head.receiptHandle]);
+    await ann.rollback();
+    expect(await deleteAll(pool, queueId, [head.receiptHandle])).toEqual(['deleted']);
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+});
+
+describe('A long transaction that has sent to a group', () => {
+  it('stops neither the consumers of its committed messages nor other groups', async () => {
+    const queueId = await createFifoQueue(pool);
+    for (const id of ['1', '2', '3']) {
+      await send(pool, queueId, 'g', id);
+    }
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '4');
+
+    for (const id of ['1', '2', '3']) {
+      const [message] = await receive(pool, queueId, { limit: 1 });
+      expect(message?.body).toBe(id);
+      const handles = [message?.receiptHandle ?? ''];
+      expect(await deleteAll(pool, queueId, handles, { isOwnTransaction: true })).toEqual([
+        'deleted',
+      ]);
+      await send(pool, queueId, 'h', `other ${id}`, { mayWait: false });
+      expect(await receiveBodies(pool, queueId, { visibilityTimeoutSeconds: 0 })).toContain(
+        'other 1',
+      );
+    }
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toContain('4');
+  });
+});
+
+describe('Two transactions that send to two groups in opposite order', () => {
+  it('end with a retryable error for one of them, and nothing is lost', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await Promise.all([ann.begin(), bob.begin()]);
+    await send(ann.client, queueId, 'g', 'ann g');
+    await send(bob.client, queueId, 'h', 'bob h');
+    const outcomes = await Promise.allSettled([
+      send(ann.client, queueId, 'h', 'ann h').then(() => ann.commit()),
+      send(bob.client, queueId, 'g', 'bob g').then(() => bob.commit()),
+    ]);
+    const failed = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    );
+    expect(failed).toEqual(['40P01']);
+
+    const isAnnRefused = outcomes[0].status === 'rejected';
+    const [loser, name] = isAnnRefused ? [ann, 'ann'] : [bob, 'bob'];
+    await loser.rollback();
+    await loser.begin();
+    for (const group of isAnnRefused ? ['g', 'h'] : ['h', 'g']) {
+      await send(loser.client, queueId, group, `${name} ${group}`);
+    }
+    await loser.commit();
+    const winner = isAnnRefused ? 'bob' : 'ann';
+    const received = await receive(pool, queueId);
+    for (const group of ['g', 'h']) {
+      const bodies = received.filter((one) => one.group === group).map(({ body }) => body);
+      expect(bodies).toEqual([`${winner} ${group}`, `${name} ${group}`]);
+    }
+  });
+});
+
+describe('A transaction that sends to 100 000 groups', () => {
+  it('succeeds with a bounded number of locks, and stops no consumer', { timeout: 60_000 }, async () => {
+    const [queueId, otherQueueId] = [await createFifoQueue(pool), await createFifoQueue(pool)];
+    await send(pool, queueId, 'before', 'before');
+    const ann = await openParty(database);
+    await ann.begin();
+    const batch = 1_000;
+    for (let first = 0; first < 100_000; first += batch) {
+      await sendAll(
+        ann.client,
+        queueId,
+        Array.from({ length: batch }, (_, index) => ({
+          group: `g${first + index}`,
+          deduplicationId: `d${first + index}`,
+        })),
+      );
+    }
+    const { rows } = await pool.query<{ count: string }>(
+      `select count(*) from pg_locks where locktype = 'advisory'`,
+    );
+    expect(Number(rows[0]?.count)).toBeLessThan(500);
+
+    const [before] = await receive(pool, queueId);
+    expect(before?.body).toBe('before');
+    const handles = [before?.receiptHandle ?? ''];
+    expect(await deleteAll(pool, queueId, handles, { isOwnTransaction: true })).toEqual(['deleted']);
+    await send(pool, otherQueueId, 'g1', 'x', { mayWait: false });
+    expect(await receiveBodies(pool, otherQueueId)).toEqual(['x']);
+    // Beyond 128 groups the transaction has the locks of whole buckets.
+    await expect(send(pool, queueId, 'g1', 'later', { mayWait: false })).rejects.toMatchObject(busy);
+
+    await ann.commit();
+    expect(await countMessages(pool, queueId)).toEqual({ visible: 100_000, inFlight: 0, delayed: 0 });
+    await send(pool, queueId, 'g99999', 'later', { mayWait: false });
+    expect(await receive(pool, queueId)).toHaveLength(10);
+  });
+
+  it('one call after the other holds at most 128 locks of groups by themselves', async () => {
+    const queueId = await createFifoQueue(pool);
+    const ann = await openParty(database);
+    await ann.begin();
+    for (let group = 0; group < 300; group += 1) {
+      await send(ann.client, queueId, `g${group}`, `d${group}`);
+    }
+    const { rows } = await ann.client.query<{ count: string }>(
+      `select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`,
+    );
+    expect(Number(rows[0]?.count)).toBeLessThan(128 + 2 * 64 + 1);
+    // What it locked by itself before is still its own.
+    await expect(send(pool, queueId, 'g0', 'x', { mayWait: false })).rejects.toMatchObject(busy);
+    await ann.commit();
+    expect(await countMessages(pool, queueId)).toMatchObject({ visible: 300 });
+  });
+});

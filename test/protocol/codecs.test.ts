@@ -1,0 +1,28 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { operations } from '../../src/operations/registry.ts';
+import { decodeJsonRequest } from '../../src/protocol/aws-json.ts';
+import { decodeQueryRequest } from '../../src/protocol/aws-query.ts';
+import { formParameters, shapeArbitrary } from './shape-arbitrary.ts';
+
+describe('Both protocols read the same input', () => {
+  it.each([...operations.keys()])('of %s', (action) => {
+    const shape = operations.get(action)?.shapes.input;
+    if (shape === undefined) {
+      throw new Error(`There is no action ${action}.`);
+    }
+    fc.assert(
+      fc.property(shapeArbitrary(shape), (input) => {
+        const json = decodeJsonRequest(`AmazonSQS.${action}`, Buffer.from(JSON.stringify(input)));
+        // Over the wire and back, so that the escapes of a form are part of it.
+        const form = new URLSearchParams([['Action', action], ...formParameters(shape, input, '')]);
+        const query = decodeQueryRequest(new URLSearchParams(form.toString()), 'request id');
+        expect(json.action).toBe(action);
+        expect(query?.action).toBe(action);
+        expect(json.readInput(shape)).toEqual(input);
+        expect(query?.readInput(shape)).toEqual(input);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
