@@ -27,23 +27,29 @@ as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz;
+  v_visible_at timestamptz;
   v_refusals text[];
+  -- Of the entries that are not refused, in the order given. Arrays are taken apart by unnest throughout: a
+  -- subscript in a query walks a text array from its start, which for 100 000 messages takes minutes.
+  v_positions bigint[];
+  v_groups text[];
   v_deduplication_ids text[];
-  v_accepted integer[];
   v_message_ids uuid[];
   v_ids bigint[];
-  v_stored integer[];
+  v_is_first boolean[];
 begin
   perform pg_current_xact_id();
 
   select
     array_agg(judged.refusal order by judged.position),
-    array_agg(judged.deduplication_id order by judged.position),
-    array_agg(judged.position order by judged.position) filter (where judged.refusal is null)
-  into v_refusals, v_deduplication_ids, v_accepted
+    array_agg(judged.position order by judged.position) filter (where judged.refusal is null),
+    array_agg(judged.group_id order by judged.position) filter (where judged.refusal is null),
+    array_agg(judged.deduplication_id order by judged.position) filter (where judged.refusal is null)
+  into v_refusals, v_positions, v_groups, v_deduplication_ids
   from (
     select
-      given.position::integer as position,
+      given.position,
+      given.group_id,
       coalesce(
         given.deduplication_id,
         case when v_queue.content_based_deduplication then encode(sha256(convert_to(given.body, 'UTF8')), 'hex') end
@@ -52,51 +58,32 @@ begin
         when given.size_bytes > v_queue.maximum_message_size_bytes then 'too_long'
         when given.deduplication_id is null and not v_queue.content_based_deduplication then 'no_deduplication_id'
       end as refusal
-    from unnest(p_bodies, p_sizes_bytes, p_deduplication_ids) with ordinality
-      as given (body, size_bytes, deduplication_id, position)
+    from unnest(p_bodies, p_sizes_bytes, p_group_ids, p_deduplication_ids) with ordinality
+      as given (body, size_bytes, group_id, deduplication_id, position)
   ) as judged;
 
-  if v_accepted is not null then
-    perform trunkline._lock_message_groups(
-      p_queue_id,
-      array(select p_group_ids[accepted.position] from unnest(v_accepted) as accepted (position)),
-      p_may_wait
-    );
+  if v_positions is not null then
+    perform trunkline._lock_message_groups(p_queue_id, v_groups, p_may_wait);
     v_now := coalesce(p_now, clock_timestamp());
+    v_visible_at := v_now + make_interval(secs => v_queue.delay_seconds);
 
-    v_ids := array_fill(null::bigint, array[cardinality(p_bodies)]);
-    v_message_ids := array_fill(null::uuid, array[cardinality(p_bodies)]);
-    -- In the order given, and not before the locks are held.
-    for i in 1 .. cardinality(v_accepted) loop
-      v_ids[v_accepted[i]] := nextval('trunkline.message_ids');
-      v_message_ids[v_accepted[i]] := gen_random_uuid();
-    end loop;
+    -- Numbers are drawn in the order given, and not before the locks are held.
+    select array_agg(known.message_id order by known.entry),
+      array_agg(known.id order by known.entry),
+      array_agg(known.is_first order by known.entry)
+    into v_message_ids, v_ids, v_is_first
+    from trunkline._deduplicate(
+      p_queue_id,
+      v_deduplication_ids,
+      case when v_queue.deduplication_scope = 'messageGroup'
+        then v_groups
+        else array_fill(''::text, array[cardinality(v_groups)])
+      end,
+      array(select gen_random_uuid() from generate_series(1, cardinality(v_positions))),
+      array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(v_positions))),
+      v_now
+    ) as known;
 
-    with claimed as (
-      select v_accepted[known.entry] as position, known.message_id, known.id, known.is_first
-      from trunkline._deduplicate(
-        p_queue_id,
-        array(select v_deduplication_ids[accepted.position] from unnest(v_accepted) as accepted (position)),
-        array(
-          select case when v_queue.deduplication_scope = 'messageGroup' then p_group_ids[accepted.position] else '' end
-          from unnest(v_accepted) as accepted (position)
-        ),
-        array(select v_message_ids[accepted.position] from unnest(v_accepted) as accepted (position)),
-        array(select v_ids[accepted.position] from unnest(v_accepted) as accepted (position)),
-        v_now
-      ) as known
-    )
-    select
-      array_agg(claimed.position order by claimed.position) filter (where claimed.is_first),
-      (select array_agg(coalesce(claimed.id, 0) order by entry.position)
-       from generate_series(1, cardinality(p_bodies)) as entry (position) left join claimed using (position)),
-      (select array_agg(claimed.message_id order by entry.position)
-       from generate_series(1, cardinality(p_bodies)) as entry (position) left join claimed using (position))
-    into v_stored, v_ids, v_message_ids
-    from claimed;
-  end if;
-
-  if v_stored is not null then
     with stored as (
       insert into trunkline.messages (
         queue_id, id, visible_at, sent_at, message_id, sender_id, group_id, deduplication_id, trace_header,
@@ -104,37 +91,40 @@ begin
       )
       select
         p_queue_id,
-        v_ids[entry.position],
-        v_now + make_interval(secs => v_queue.delay_seconds),
+        accepted.id,
+        v_visible_at,
         v_now,
-        v_message_ids[entry.position],
-        p_sender_ids[entry.position],
-        p_group_ids[entry.position],
-        v_deduplication_ids[entry.position],
-        p_trace_headers[entry.position],
-        p_attributes[entry.position]::jsonb,
-        p_bodies[entry.position]
-      from unnest(v_stored) as entry (position)
-      order by entry.position
+        accepted.message_id,
+        given.sender_id,
+        accepted.group_id,
+        accepted.deduplication_id,
+        given.trace_header,
+        given.attributes::jsonb,
+        given.body
+      from unnest(p_bodies, p_attributes, p_trace_headers, p_sender_ids) with ordinality
+        as given (body, attributes, trace_header, sender_id, position)
+      join unnest(v_positions, v_groups, v_deduplication_ids, v_message_ids, v_ids, v_is_first)
+        as accepted (position, group_id, deduplication_id, message_id, id, is_first) using (position)
+      where accepted.is_first
+      order by accepted.id
+      returning id
     )
     insert into trunkline.count_deltas (queue_id, added, removed)
-    values (p_queue_id, cardinality(v_stored), 0);
+    select p_queue_id, count(*), 0 from stored having count(*) > 0;
 
-    perform trunkline._open_message_groups(
-      p_queue_id,
-      array(select p_group_ids[entry.position] from unnest(v_stored) as entry (position)),
-      array(select v_ids[entry.position] from unnest(v_stored) as entry (position)),
-      v_now + make_interval(secs => v_queue.delay_seconds)
-    );
+    perform trunkline._open_message_groups(p_queue_id, opened.groups, opened.ids, v_visible_at)
+    from (
+      select array_agg(accepted.group_id) as groups, array_agg(accepted.id) as ids
+      from unnest(v_groups, v_ids, v_is_first) as accepted (group_id, id, is_first)
+      where accepted.is_first
+    ) as opened
+    where opened.ids is not null;
   end if;
 
   return query
-  select
-    v_message_ids[entry.position],
-    v_ids[entry.position],
-    v_refusals[entry.position],
-    v_queue.maximum_message_size_bytes
-  from generate_series(1, cardinality(p_bodies)) as entry (position)
-  order by entry.position;
+  select accepted.message_id, accepted.id, refused.reason, v_queue.maximum_message_size_bytes
+  from unnest(v_refusals) with ordinality as refused (reason, position)
+  left join unnest(v_positions, v_message_ids, v_ids) as accepted (position, message_id, id) using (position)
+  order by refused.position;
 end
 $$;

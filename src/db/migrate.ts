@@ -140,6 +140,7 @@ async function installFunctions(client: Client, files: readonly FunctionFile[]):
         [name, checksum, version],
       );
     }
+    await client.query(await readFile(`${migrationsDirectory}/access/roles.sql`, 'utf8'));
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');

@@ -11,7 +11,9 @@ export const getQueueAttributes = defineQueueOperation({
       region: context.region,
       withCounts: needsCounts(names),
     });
-    const asked = Object.entries(all).filter(([name]) => names.includes('All') || names.includes(name));
+    const asked = Object.entries(all).filter(
+      ([name]) => names.includes('All') || names.includes(name),
+    );
     return asked.length > 0 ? { Attributes: Object.fromEntries(asked) } : {};
   },
 });

@@ -11,6 +11,7 @@ export interface Outgoing {
 export interface Sent {
   messageId: string;
   sequence: bigint;
+  refusal: string | null;
 }
 
 export interface Delivery {
@@ -99,13 +100,18 @@ export async function sendAll(
   messages: readonly Outgoing[],
   options: { mayWait?: boolean; now?: Instant } = {},
 ): Promise<Sent[]> {
-  const { rows } = await connection.query<{ message_id: string; sequence_number: string }>(
-    `select message_id, sequence_number from ${sendCall}`,
+  const { rows } = await connection.query<{
+    message_id: string;
+    sequence_number: string | null;
+    refusal: string | null;
+  }>(
+    `select message_id, sequence_number, refusal from ${sendCall}`,
     sendParameters(queueId, messages, options),
   );
   return rows.map((row) => ({
     messageId: row.message_id,
-    sequence: BigInt(row.sequence_number),
+    sequence: BigInt(row.sequence_number ?? 0),
+    refusal: row.refusal,
   }));
 }
 

@@ -127,10 +127,7 @@ it('answers whatever comes in a form', async () => {
   await fc.assert(
     fc.asyncProperty(request, async ({ action, shape, input, path }) => {
       await createQueue();
-      const form = new URLSearchParams([
-        ['Action', action],
-        ...formParameters(shape, input, ''),
-      ]);
+      const form = new URLSearchParams([['Action', action], ...formParameters(shape, input, '')]);
       await expectAnswer(`${server.url}${path}`, { method: 'POST', body: form });
     }),
     { numRuns: requests },

@@ -1,0 +1,33 @@
+-- Acknowledges messages in the caller's transaction: they are gone if it commits, and back if it rolls back.
+--
+-- All or none. Raises TQ008 when a message is no longer the caller's, because it was deleted, or its
+-- visibility timeout passed and another receive has it: then work done for it in this transaction must not
+-- commit. Raises TQ007 for what is no receipt handle of this queue.
+create or replace function trunkline.delete_message_batch(queue_name text, receipt_handles text[])
+returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_queue trunkline.queues := trunkline._find_queue(queue_name);
+  v_failed record;
+begin
+  select receipt_handles[deleted.entry] as receipt_handle, deleted.outcome
+  into v_failed
+  from trunkline._delete_by_handles(v_queue, receipt_handles) as deleted
+  where deleted.outcome <> 'deleted'
+  order by deleted.entry
+  limit 1;
+  if not found then
+    return;
+  elsif v_failed.outcome = 'invalid' then
+    raise exception 'The input receipt handle "%" is not a valid receipt handle.', v_failed.receipt_handle
+      using errcode = 'TQ007';
+  else
+    raise exception 'Value % for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.', v_failed.receipt_handle
+      using errcode = 'TQ008',
+        hint = 'The message was deleted already or another receive has it now. Roll back the work done for it.';
+  end if;
+end
+$$;

@@ -1,0 +1,92 @@
+-- Sends any number of messages in the caller's transaction, which makes them visible by its commit. All or
+-- none: raises the error of the first that SQS would not take. One row per message, in the order given.
+create or replace function trunkline.send_message_batch(
+  queue_name text,
+  message_bodies text[],
+  delays interval[] default null,
+  message_attributes jsonb[] default null,
+  message_group_ids text[] default null,
+  message_deduplication_ids text[] default null,
+  trace_headers text[] default null
+)
+returns table (
+  entry bigint,
+  message_id uuid,
+  sequence_number text,
+  md5_of_message_body text,
+  md5_of_message_attributes text
+)
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_queue trunkline.queues := trunkline._find_queue(queue_name);
+  v_delays integer[];
+  v_attributes jsonb[];
+  v_sizes integer[];
+  v_senders text[] := array_fill(v_queue.account_id, array[cardinality(message_bodies)]);
+  v_message_ids uuid[];
+  v_sequence_numbers bigint[];
+  v_refusal text;
+begin
+  v_delays := array(
+    select trunkline._seconds(given.delay, 'DelaySeconds', 900)
+    from unnest(delays) with ordinality as given (delay, position)
+    order by given.position
+  );
+  v_attributes := array(
+    select nullif(given.attributes, '{}')
+    from unnest(message_attributes) with ordinality as given (attributes, position)
+    order by given.position
+  );
+  perform trunkline._check_messages(
+    v_queue.is_fifo, message_bodies, v_delays, v_attributes, message_group_ids, message_deduplication_ids
+  );
+  v_sizes := array(
+    select octet_length(given.body) + coalesce(trunkline._message_attributes_size(given.attributes), 0)
+    from unnest(message_bodies, v_attributes) with ordinality as given (body, attributes, position)
+    order by given.position
+  );
+
+  if v_queue.is_fifo then
+    select
+      array_agg(sent.message_id order by sent.position),
+      array_agg(sent.sequence_number order by sent.position),
+      min(sent.refusal)
+    into v_message_ids, v_sequence_numbers, v_refusal
+    from trunkline._send_fifo_messages(
+      v_queue.id, message_bodies, v_sizes, v_attributes::text[], trace_headers, message_group_ids,
+      message_deduplication_ids, v_senders
+    ) with ordinality as sent (message_id, sequence_number, refusal, maximum_message_size_bytes, position);
+  else
+    select
+      array_agg(sent.message_id order by sent.position),
+      min(case when sent.message_id is null then 'too_long' end)
+    into v_message_ids, v_refusal
+    from trunkline._send_messages(
+      v_queue.id, message_bodies, v_sizes, v_delays, v_attributes::text[], trace_headers, message_group_ids, v_senders
+    ) with ordinality as sent (message_id, maximum_message_size_bytes, position);
+  end if;
+
+  if v_refusal = 'too_long' then
+    raise exception 'One or more parameters are invalid. Reason: Message must be shorter than % bytes.', v_queue.maximum_message_size_bytes
+      using errcode = 'TQ012';
+  elsif v_refusal = 'no_deduplication_id' then
+    raise exception 'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly'
+      using errcode = 'TQ012';
+  end if;
+
+  return query
+  select
+    given.position,
+    given.message_id,
+    trunkline._sequence_number(given.sequence_number),
+    md5(given.body),
+    trunkline._message_attributes_md5(given.attributes)
+  from unnest(v_message_ids, v_sequence_numbers, message_bodies, v_attributes) with ordinality
+    as given (message_id, sequence_number, body, attributes, position)
+  order by given.position;
+end
+$$;
