@@ -17,8 +17,8 @@ export interface Config {
   accountId: string;
   region: string;
   deletedNameCooldownSeconds: number;
-  inFlightLimitStandard: number;
-  inFlightLimitFifo: number;
+  /** Messages of one queue that may be in flight, by its type. */
+  inFlightLimits: { standard: number; fifo: number };
   logLevel: string;
 }
 
@@ -134,8 +134,10 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     accountId: settings.TRUNKLINE_ACCOUNT_ID,
     region: settings.TRUNKLINE_REGION,
     deletedNameCooldownSeconds: settings.TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS,
-    inFlightLimitStandard: settings.TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD,
-    inFlightLimitFifo: settings.TRUNKLINE_IN_FLIGHT_LIMIT_FIFO,
+    inFlightLimits: {
+      standard: settings.TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD,
+      fifo: settings.TRUNKLINE_IN_FLIGHT_LIMIT_FIFO,
+    },
     logLevel: settings.LOG_LEVEL,
   });
 }

@@ -54,10 +54,7 @@ export async function startServer(config: Config, connectionString: string): Pro
       queues: new QueueDirectory(store, config),
       polls,
       groupTurns: new GroupTurns(),
-      inFlightLimits: {
-        standard: config.inFlightLimitStandard,
-        fifo: config.inFlightLimitFifo,
-      },
+      inFlightLimits: config.inFlightLimits,
       announceMessages(queueId) {
         polls.hint(queueId);
         wakeChannel.wake(queueId);
@@ -89,6 +86,7 @@ export async function startServer(config: Config, connectionString: string): Pro
     (service, error) => app.log.warn({ err: error, service }, 'A maintenance run failed.'),
   );
 
+  await store.saveSettings(config);
   await wakeChannel.open();
   const url = await app.listen({ host: config.host, port: config.port });
   return {

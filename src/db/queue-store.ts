@@ -109,6 +109,26 @@ export class QueueStore {
     }
   }
 
+  /** Tells SQL users, who do not say so in each call, what this server is configured for. */
+  async saveSettings(settings: {
+    accountId: string;
+    region: string;
+    inFlightLimits: { standard: number; fifo: number };
+  }): Promise<void> {
+    await this.#call(
+      `update trunkline.settings
+      set account_id = $1, region = $2, in_flight_limit_standard = $3, in_flight_limit_fifo = $4
+      where (account_id, region, in_flight_limit_standard, in_flight_limit_fifo)
+        is distinct from ($1, $2, $3, $4)`,
+      [
+        settings.accountId,
+        settings.region,
+        settings.inFlightLimits.standard,
+        settings.inFlightLimits.fifo,
+      ],
+    );
+  }
+
   async findQueue({ accountId, name }: QueueAddress): Promise<Queue | undefined> {
     const row = await this.#database
       .selectFrom('trunkline.queues')

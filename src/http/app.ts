@@ -8,8 +8,14 @@ import fastify, {
 import { execute } from '../operations/execute.ts';
 import type { Services } from '../operations/operation.ts';
 import { decodeJsonRequest, writeJsonError } from '../protocol/aws-json.ts';
-import { decodeQueryRequest, unknownOperation, writeQueryError } from '../protocol/aws-query.ts';
-import type { ErrorWriter, WireAnswer } from '../protocol/codec.ts';
+import {
+  decodeQueryRequest,
+  type QueryFormat,
+  queryFormat,
+  unknownOperation,
+  writeQueryError,
+} from '../protocol/aws-query.ts';
+import type { WireAnswer } from '../protocol/codec.ts';
 import { SqsError } from '../sqs/errors.ts';
 import { addressFromPath } from '../sqs/queue-address.ts';
 
@@ -54,7 +60,7 @@ export function buildApp({
   });
 
   app.setErrorHandler((error, request, reply) => {
-    send(reply, request.id, errorWriter(request)(toSqsError(error, request), request.id));
+    send(reply, request.id, writeError(request, toSqsError(error, request)));
   });
 
   app.get('/health', async (_request, reply) => {
@@ -80,7 +86,7 @@ export function buildApp({
     const path = new URL(request.url, 'http://any').pathname;
     const decoded = isJsonProtocol(request)
       ? decodeJsonRequest(header(request, 'x-amz-target'), bodyOf(request))
-      : decodeQueryRequest(queryParameters(request), request.id);
+      : decodeQueryRequest(queryParameters(request), formatOf(request), request.id);
     if (decoded === undefined) {
       return unknownOperation();
     }
@@ -155,8 +161,14 @@ function hangUpSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-function errorWriter(request: FastifyRequest): ErrorWriter {
-  return isJsonProtocol(request) ? writeJsonError : writeQueryError;
+function formatOf(request: FastifyRequest): QueryFormat {
+  return queryFormat(header(request, 'accept'));
+}
+
+function writeError(request: FastifyRequest, error: SqsError): WireAnswer {
+  return isJsonProtocol(request)
+    ? writeJsonError(error)
+    : writeQueryError(error, formatOf(request), request.id);
 }
 
 /** What is not the caller's to know is logged whole and answered as an internal failure. */

@@ -1,4 +1,3 @@
-import type { SqsError } from '../sqs/errors.ts';
 import type { Static, TSchema } from '../sqs/shapes/schema.ts';
 
 /** An answer on its way out. */
@@ -16,6 +15,3 @@ export interface DecodedRequest {
   readInput<Shape extends TSchema>(shape: Shape): Static<Shape>;
   writeOutput(action: string, shape: TSchema, output: unknown): WireAnswer;
 }
-
-/** How a protocol writes errors, also those met before the request could be decoded. */
-export type ErrorWriter = (error: SqsError, requestId: string) => WireAnswer;

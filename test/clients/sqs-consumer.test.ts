@@ -32,17 +32,19 @@ it('sqs-consumer handles every message once, also slowly, while its heartbeat ru
       async handleMessage(message) {
         const { Body: body = '' } = message;
         if (slowBodies.has(body)) {
-          await sleep(3_000);
+          // Longer than the timeout, and not so long that it ends together with a beat.
+          await sleep(2_500);
         }
         handled.push(body);
         return message;
       },
     });
-    for (const event of ['error', 'processing_error', 'timeout_error'] as const) {
-      consumer.on(event, (error) => {
-        errors.push(error);
-      });
-    }
+    const noteError = (error: Error) => {
+      errors.push(error);
+    };
+    consumer.on('error', noteError);
+    consumer.on('processing_error', noteError);
+    consumer.on('timeout_error', noteError);
     return consumer;
   });
   for (const consumer of consumers) {

@@ -114,7 +114,11 @@ describe('a message that is committed after the past was settled is delivered an
     isQuiet: boolean,
     queueId: string,
   ): Promise<void> {
+    // So that the next time has something to settle of this queue, and the one after it too.
     await traffic(queueId);
+    await settle(pool, now());
+    await traffic(queueId);
+    pass(1);
     const session = await openSession(database);
     await session.query('begin');
     await before?.(session, queueId);

@@ -361,6 +361,41 @@ describe("A group's row", () => {
     expect(await receiveBodies(pool, queueId)).toEqual(['2']);
   });
 
+  /** Group g is drained and has message 2, which was sent before and committed after. */
+  async function queueWithDrainedGroup() {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '2');
+    await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+    await ann.commit();
+    return queueId;
+  }
+
+  it('that is drained is not kept from consumers by an open send', async () => {
+    const queueId = await queueWithDrainedGroup();
+    const bob = await openParty(database);
+    await bob.begin();
+    await send(bob.client, queueId, 'g', '3');
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+    await bob.commit();
+    expect(await receive(pool, queueId)).toEqual([]);
+  });
+
+  it('that is drained, though it has a message, does not starve on a busy queue', async () => {
+    const queueId = await queueWithDrainedGroup();
+    for (const group of ['h', 'i', 'j']) {
+      await send(pool, queueId, group, group);
+    }
+    const seen = new Set<string>();
+    for (let round = 0; round < 20; round += 1) {
+      await forgetHistory(pool, 1_000);
+      const options = { limit: 1, visibilityTimeoutSeconds: 0 };
+      seen.add(String(await receiveBodies(pool, queueId, options)));
+    }
+    expect([...seen].sort()).toEqual(['2', 'h', 'i', 'j']);
+  });
+
   it.each(['repeatable read', 'serializable'] as const)(
     'that was removed since the snapshot of a %s transaction costs no message',
     async (isolation) => {

@@ -138,7 +138,9 @@ export class FifoQueueModel {
 
   /** Another's open transaction sends to one of the groups. */
   isBusy(entries: readonly Entry[]): boolean {
-    return entries.some((entry) => this.#transaction?.groups.has(entry.group));
+    return entries.some(
+      (entry) => this.#key(entry) !== undefined && this.#transaction?.groups.has(entry.group),
+    );
   }
 
   /** The send would wait for an open transaction to end, to know whether it is the first. */
