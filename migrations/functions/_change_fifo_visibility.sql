@@ -6,16 +6,19 @@
 --   too_long  the message would be hidden for more than 12 hours since its receive
 --   invalid   not a receipt handle of this queue
 --
--- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone.
+-- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone; with
+-- p_is_own_transaction 55P03 after waiting a second for a transaction that has the group.
 create or replace function trunkline._change_fifo_visibility(
   p_queue_id bigint,
   p_receipt_handles text[],
   p_timeouts_seconds integer[],
+  p_is_own_transaction boolean default false,
   p_now timestamptz default null
 )
 returns table (outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -27,6 +30,9 @@ declare
   v_outcomes text[];
 begin
   perform pg_current_xact_id();
+  if p_is_own_transaction then
+    perform set_config('lock_timeout', '1s', true);
+  end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
   from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;

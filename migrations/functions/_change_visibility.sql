@@ -17,6 +17,7 @@ create or replace function trunkline._change_visibility(
 returns table (outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -1,8 +1,9 @@
 -- Locks up to p_limit groups of a FIFO queue that can be received from, the longest waiting first, leaving
 -- out those in p_except and those that others have locked.
 --
--- When these do not suffice, drained groups that have messages after all are next: a send that had not
--- committed when the group was drained has by now.
+-- A drained group may have messages after all: a send that had not committed when it was drained has by
+-- now. A look at the first few comes before all else, so that a busy queue does not starve them, and a look
+-- at all of them when nothing else is left.
 create or replace function trunkline._claim_message_groups(
   p_queue trunkline.queues,
   p_limit integer,
@@ -12,6 +13,7 @@ create or replace function trunkline._claim_message_groups(
 returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -19,6 +21,13 @@ as $$
 declare
   v_groups text[];
 begin
+  if p_except = '{}' then
+    v_groups := trunkline._claim_drained_groups(p_queue, 1, p_except, 20, p_now);
+    if v_groups <> '{}' then
+      return v_groups;
+    end if;
+  end if;
+
   v_groups := array(
     select ready.group_id
     from trunkline.message_groups as ready
@@ -37,26 +46,6 @@ begin
   if v_groups <> '{}' then
     return v_groups;
   end if;
-
-  return array(
-    select drained.group_id
-    from trunkline.message_groups as drained
-    where drained.queue_id = (p_queue).id
-      and drained.drained_at is not null
-      and drained.group_id <> all (p_except)
-      and exists (
-        select
-        from trunkline.messages as message
-        where message.queue_id = (p_queue).id
-          and message.group_id = drained.group_id
-          and message.deduplication_id is not null
-          and message.id >= drained.head_id
-          and message.visible_at <= p_now
-          and message.sent_at > p_now - make_interval(secs => (p_queue).message_retention_seconds)
-      )
-    order by drained.drained_at
-    limit p_limit
-    for update skip locked
-  );
+  return trunkline._claim_drained_groups(p_queue, p_limit, p_except, null, p_now);
 end
 $$;

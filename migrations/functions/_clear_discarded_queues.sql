@@ -5,6 +5,7 @@ create or replace function trunkline._clear_discarded_queues(p_limit integer, p_
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

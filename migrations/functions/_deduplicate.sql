@@ -17,6 +17,7 @@ create or replace function trunkline._deduplicate(
 returns table (entry bigint, message_id uuid, id bigint, is_first boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

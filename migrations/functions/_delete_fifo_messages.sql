@@ -5,9 +5,10 @@
 --   expired   the visibility timeout is over, or a later receive has the message
 --   invalid   not a receipt handle of this queue
 --
--- Deleting a group's head lets the next message go. p_is_own_transaction says that the transaction ends
--- right after: then rows of groups left empty go at once, else the janitor removes them.
--- Raises TQ001 when the queue is gone.
+-- Deleting a group's head lets the next message go. Raises TQ001 when the queue is gone.
+--
+-- p_is_own_transaction says that the transaction ends right after. Then rows of groups left empty go at once,
+-- which else the janitor does, and waiting for a transaction that has the group ends after a second (55P03).
 create or replace function trunkline._delete_fifo_messages(
   p_queue_id bigint,
   p_receipt_handles text[],
@@ -17,6 +18,7 @@ create or replace function trunkline._delete_fifo_messages(
 returns table (outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -29,6 +31,9 @@ declare
   v_left bigint[];
 begin
   perform pg_current_xact_id();
+  if p_is_own_transaction then
+    perform set_config('lock_timeout', '1s', true);
+  end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
   from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;

@@ -12,6 +12,7 @@ create or replace function trunkline._delete_messages(
 returns table (outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -5,6 +5,7 @@ create or replace function trunkline._expire_messages(p_limit integer, p_now tim
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -1,9 +1,11 @@
 -- Removes up to p_limit each of: deduplication ids and receive attempts whose five minutes are over, and
--- rows of drained groups. Answers how many rows went.
+-- rows of drained groups; puts drained groups that have messages after all into use again. Answers how many
+-- rows it dealt with.
 create or replace function trunkline._forget_fifo_history(p_limit integer, p_now timestamptz default null)
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -11,6 +13,7 @@ declare
   v_queue trunkline.queues;
   v_forgotten bigint := 0;
   v_count bigint;
+  v_groups text[];
 begin
   if not pg_try_advisory_xact_lock(hashtext('trunkline'), hashtext('forget fifo history')) then
     return 0;
@@ -44,13 +47,34 @@ begin
     get diagnostics v_count = row_count;
     v_forgotten := v_forgotten + v_count;
 
+    v_groups := array(
+      select drained.group_id
+      from trunkline.message_groups as drained
+      where drained.queue_id = v_queue.id
+        and drained.drained_at is not null
+        and exists (
+          select
+          from trunkline.messages as message
+          where message.queue_id = v_queue.id
+            and message.group_id = drained.group_id
+            and message.deduplication_id is not null
+            and message.id >= drained.head_id
+            and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+        )
+      limit p_limit
+      for update skip locked
+    );
+    perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
+    v_forgotten := v_forgotten + cardinality(v_groups);
+
+    -- At random, since some may have sends under way to them for long and would be in front for as long.
     v_forgotten := v_forgotten + trunkline._remove_drained_groups(
       v_queue.id,
       array(
         select drained.group_id
         from trunkline.message_groups as drained
         where drained.queue_id = v_queue.id and drained.drained_at is not null
-        order by drained.drained_at
+        order by random()
         limit least(p_limit, 100)
       )
     );

@@ -4,6 +4,7 @@ create or replace function trunkline._lock_groups_of_messages(p_queue_id bigint,
 returns text[]
 language sql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   select array(

@@ -5,6 +5,7 @@ returns table (queue_id bigint, due_in_ms double precision)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -4,6 +4,7 @@ returns timestamptz
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   select min(head.visible_at)

@@ -1,7 +1,8 @@
 -- Sees to it that the groups of messages just stored have their rows. The caller holds the groups' locks.
 --
 -- A row that is in use stays untouched: consumers may hold it, and a send waits for no consumer. A drained
--- row is taken into use again unless a consumer is at it right now, who then does so.
+-- row is taken into use again when p_may_revive says that the transaction ends right after; else it stays as
+-- it is, because the lock on it would keep consumers away, and receives find the message there.
 --
 -- Whether a row is there is read first, because an insert that meets a row under change waits for the
 -- change to commit. Under repeatable read that read may be too old to be true, so there the insert itself
@@ -10,11 +11,13 @@ create or replace function trunkline._open_message_groups(
   p_queue_id bigint,
   p_group_ids text[],
   p_ids bigint[],
-  p_visible_at timestamptz
+  p_visible_at timestamptz,
+  p_may_revive boolean
 )
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 begin
@@ -32,7 +35,8 @@ begin
   with drained as materialized (
     select known.group_id
     from trunkline.message_groups as known
-    where known.queue_id = p_queue_id
+    where p_may_revive
+      and known.queue_id = p_queue_id
       and known.group_id = any (p_group_ids)
       and known.drained_at is not null
     order by known.group_id

@@ -33,6 +33,7 @@ returns table (
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

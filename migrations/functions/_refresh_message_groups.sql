@@ -11,6 +11,7 @@ create or replace function trunkline._refresh_message_groups(
 returns void
 language sql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   update trunkline.message_groups as known

@@ -4,6 +4,7 @@ create or replace function trunkline._remove_drained_groups(p_queue_id bigint, p
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -11,6 +11,7 @@ create or replace function trunkline._repeat_receive(
 returns bigint[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

@@ -5,8 +5,10 @@
 --   refusal 'no_deduplication_id'  none given, and the queue does not make them from the content
 --
 -- A group's messages are in the order in which their transactions commit, because the group's lock is
--- taken before a sequence number is drawn and held until then. With p_may_wait false raises TQ006 instead
--- of waiting for another transaction's lock. Raises TQ001 when the queue is gone.
+-- taken before a sequence number is drawn and held until then. Raises TQ001 when the queue is gone.
+--
+-- p_may_wait false is for a transaction of its own: it raises TQ006 instead of waiting for another
+-- transaction that sends to the group, or 55P03 for one that sends with the same deduplication id.
 create or replace function trunkline._send_fifo_messages(
   p_queue_id bigint,
   p_bodies text[],
@@ -22,6 +24,7 @@ create or replace function trunkline._send_fifo_messages(
 returns table (message_id uuid, sequence_number bigint, refusal text, maximum_message_size_bytes integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare
@@ -67,6 +70,9 @@ begin
     v_now := coalesce(p_now, clock_timestamp());
     v_visible_at := v_now + make_interval(secs => v_queue.delay_seconds);
 
+    if not p_may_wait then
+      perform set_config('lock_timeout', '10ms', true);
+    end if;
     -- Numbers are drawn in the order given, and not before the locks are held.
     select array_agg(known.message_id order by known.entry),
       array_agg(known.id order by known.entry),
@@ -112,7 +118,7 @@ begin
     insert into trunkline.count_deltas (queue_id, added, removed)
     select p_queue_id, count(*), 0 from stored having count(*) > 0;
 
-    perform trunkline._open_message_groups(p_queue_id, opened.groups, opened.ids, v_visible_at)
+    perform trunkline._open_message_groups(p_queue_id, opened.groups, opened.ids, v_visible_at, not p_may_wait)
     from (
       select array_agg(accepted.group_id) as groups, array_agg(accepted.id) as ids
       from unnest(v_groups, v_ids, v_is_first) as accepted (group_id, id, is_first)

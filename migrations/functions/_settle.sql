@@ -12,6 +12,7 @@ create or replace function trunkline._settle(p_now timestamptz default null)
 returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

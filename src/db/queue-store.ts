@@ -337,23 +337,27 @@ export class QueueStore {
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return await this.#changeVisibility('_change_visibility', queueId, changes);
+    return await this.#changeVisibility('_change_visibility($1, $2, $3)', queueId, changes);
   }
 
   async changeFifoVisibility(
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return await this.#changeVisibility('_change_fifo_visibility', queueId, changes);
+    return await this.#changeVisibility(
+      '_change_fifo_visibility($1, $2, $3, p_is_own_transaction => true)',
+      queueId,
+      changes,
+    );
   }
 
   async #changeVisibility(
-    functionName: '_change_visibility' | '_change_fifo_visibility',
+    functionCall: string,
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
     const rows = await this.#call<{ outcome: ChangeOutcome }>(
-      `select outcome from trunkline.${functionName}($1, $2, $3)`,
+      `select outcome from trunkline.${functionCall}`,
       [
         queueId,
         changes.map((change) => change.receiptHandle),

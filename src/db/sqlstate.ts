@@ -24,9 +24,13 @@ export function isQueueGone(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === queueGone;
 }
 
-/** Another transaction is sending to the same message group. */
+/** Another transaction is sending to the same message group, or with the same deduplication id. */
 export function isGroupBusy(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === groupBusy;
+  return error instanceof DatabaseError && (error.code === groupBusy || isLockTimeout(error));
+}
+
+function isLockTimeout(error: DatabaseError): boolean {
+  return error.code === '55P03';
 }
 
 /** Deadlock and serialization failure: the statement did nothing and may be run again. */
@@ -54,10 +58,10 @@ export function toCallerError(error: unknown): unknown {
     if (error.code === queueGone) {
       return queueDoesNotExist();
     }
-    if (error.code === groupBusy) {
+    if (isGroupBusy(error)) {
       return new SqsError(
         'ServiceUnavailable',
-        'A transaction that has not ended yet is sending to the same message group. Try again.',
+        'A transaction that has not ended yet is at work on the same message group. Try again.',
       );
     }
     const name = raised[error.code as keyof typeof raised];

@@ -6,6 +6,8 @@ const settlePauseMs = 300;
 const longestSettlePauseMs = 5_000;
 const rescanPauseMs = 60_000;
 const janitorPauseMs = 10_000;
+/** Shorter: until it ran, receives have to look at the rows of empty groups. */
+const fifoHistoryPauseMs = 2_000;
 /** Rows in one janitor's statement: some tens of milliseconds, so that nobody waits long behind it. */
 const janitorBatch = 2_000;
 /** Between batches, so that a large queue's removal leaves room for traffic. */
@@ -42,12 +44,17 @@ export function rescanService(pool: Pool, onLowered: (queueId: string) => void):
   };
 }
 
-function janitor(name: string, pool: Pool, statement: string): Service {
+function janitor(
+  name: string,
+  pool: Pool,
+  statement: string,
+  idlePauseMs = janitorPauseMs,
+): Service {
   return {
     name,
     async runOnce() {
       const { rows } = await pool.query<{ removed: string }>(statement, [janitorBatch]);
-      return Number(rows[0]?.removed) > 0 ? betweenBatchesMs : janitorPauseMs;
+      return Number(rows[0]?.removed) > 0 ? betweenBatchesMs : idlePauseMs;
     },
   };
 }
@@ -63,6 +70,7 @@ export function forgetFifoHistoryService(pool: Pool): Service {
     'forget FIFO history',
     pool,
     'select trunkline._forget_fifo_history($1) as removed',
+    fifoHistoryPauseMs,
   );
 }
 

@@ -18,7 +18,9 @@ interface Outcome {
 async function wait(url: string, waitMs: number): Promise<Outcome> {
   const messages: string[] = [];
   const startedAt = performance.now();
-  const error: unknown = await waitForDatabase(url, waitMs, (message) => messages.push(message)).then(
+  const error: unknown = await waitForDatabase(url, waitMs, (message) =>
+    messages.push(message),
+  ).then(
     () => undefined,
     (reason: unknown) => reason,
   );

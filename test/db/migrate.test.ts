@@ -3,7 +3,11 @@ import { resolve } from 'node:path';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MigrationError, migrate } from '../../src/db/migrate.ts';
-import { runServerProcess, startServerProcess, useCompiledServer } from '../crash/compiled-server.ts';
+import {
+  runServerProcess,
+  startServerProcess,
+  useCompiledServer,
+} from '../crash/compiled-server.ts';
 import { jsonClient } from '../support/clients.ts';
 import { type TestDatabase, useDatabase } from '../support/database.ts';
 

@@ -39,7 +39,10 @@ let lastQueue = 0;
 
 /** A session of its own, so that a test can hold a transaction open. Closed after the test. */
 export async function openSession(database: TestDatabase): Promise<Client> {
-  const session = new Client({ connectionString: database.url, application_name: 'trunkline test' });
+  const session = new Client({
+    connectionString: database.url,
+    application_name: 'trunkline test',
+  });
   await session.connect();
   onTestFinished(() => session.end());
   return session;

@@ -26,10 +26,9 @@ function later(seconds: number): Date {
 }
 
 async function isForgotten(queueId: string): Promise<boolean> {
-  const { rows } = await pool.query(
-    'select from trunkline.discarded_queues where queue_id = $1',
-    [queueId],
-  );
+  const { rows } = await pool.query('select from trunkline.discarded_queues where queue_id = $1', [
+    queueId,
+  ]);
   return rows.length === 0;
 }
 
@@ -92,7 +91,10 @@ describe('expired messages', () => {
     expect(await deletion).toEqual(['deleted']);
     await holder.query('commit');
     expect(await expireMessages(janitor, 10, later(60))).toBe(1);
-    expect(await countMessages(pool, queueId, later(60))).toMatchObject({ visible: 0, inFlight: 0 });
+    expect(await countMessages(pool, queueId, later(60))).toMatchObject({
+      visible: 0,
+      inFlight: 0,
+    });
     await deleteQueue(pool, queueId, start);
   });
 

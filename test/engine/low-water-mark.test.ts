@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import {
   bodiesOf,
-  changeVisibility,
   type Connection,
+  changeVisibility,
   countMessages,
   createQueue,
   deleteMessages,

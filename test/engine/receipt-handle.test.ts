@@ -41,7 +41,10 @@ describe('a receipt handle that the queue did not give out is invalid', () => {
   }
 
   const forgeries: [string, (handle: string) => string | null][] = [
-    ['random bytes', () => Buffer.from(crypto.getRandomValues(new Uint8Array(33))).toString('base64')],
+    [
+      'random bytes',
+      () => Buffer.from(crypto.getRandomValues(new Uint8Array(33))).toString('base64'),
+    ],
     ['nothing', () => ''],
     ['null', () => null],
     ['plain text', () => 'not a receipt handle'],
