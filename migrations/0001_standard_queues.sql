@@ -5,8 +5,6 @@
 
 set local lock_timeout = '10s';
 
-create schema if not exists trunkline;
-
 comment on schema trunkline is
   'Trunkline: Amazon SQS on PostgreSQL. Names that start with an underscore are private.';
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { bool, cleanEnv, EnvError, makeValidator, str } from 'envalid';
+import { cleanEnv, EnvError, makeValidator, str } from 'envalid';
 import { limits } from './sqs/limits.ts';
 
 /** Everything that can be set from outside. README.md has the table. */
@@ -28,6 +28,14 @@ export class ConfigError extends Error {
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+/** envalid's own takes many more words for yes and does not say which. */
+const flag = makeValidator<boolean>((input) => {
+  if (input !== 'true' && input !== 'false') {
+    throw new EnvError('must be true or false');
+  }
+  return input === 'true';
+});
 
 function matching(form: RegExp, allowed: string) {
   return makeValidator<string>((input) => {
@@ -87,7 +95,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       TRUNKLINE_BASE_URL: httpUrl({ default: undefined }),
       TRUNKLINE_ACCOUNT_ID: accountId({ default: '000000000000' }),
       TRUNKLINE_REGION: region({ default: 'us-east-1' }),
-      TRUNKLINE_ALLOW_ANONYMOUS: bool({ default: false }),
+      TRUNKLINE_ALLOW_ANONYMOUS: flag({ default: false }),
       TRUNKLINE_DELETED_NAME_COOLDOWN_SECONDS: integerBetween(0, 60)({ default: 0 }),
       TRUNKLINE_IN_FLIGHT_LIMIT_STANDARD: integerBetween(
         1,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Config } from './config.ts';
 import { openPool, typedDatabase } from './db/database.ts';
+import { FusedMessages } from './db/fused-messages.ts';
 import { isSchemaCurrent } from './db/migrate.ts';
 import { QueueStore } from './db/queue-store.ts';
 import { WakeChannel } from './db/wake-channel.ts';
@@ -14,6 +15,7 @@ import {
   rescanService,
   settleService,
 } from './maintenance/services.ts';
+import { statisticsService } from './maintenance/statistics.ts';
 import { GroupTurns } from './operations/group-turns.ts';
 import { QueueDirectory } from './operations/queue-directory.ts';
 import { WaitingPolls } from './operations/waiting-polls.ts';
@@ -51,6 +53,7 @@ export async function startServer(config: Config, connectionString: string): Pro
   const app = buildApp({
     services: {
       store,
+      messages: new FusedMessages(store),
       queues: new QueueDirectory(store, config),
       polls,
       groupTurns: new GroupTurns(),
@@ -79,6 +82,7 @@ export async function startServer(config: Config, connectionString: string): Pro
       expireService(pool),
       forgetFifoHistoryService(pool),
       clearDiscardedService(pool),
+      statisticsService(pool),
       rescanService(pool, (queueId) =>
         app.log.warn({ queueId }, 'A low-water mark had passed a message and was lowered.'),
       ),

@@ -44,6 +44,15 @@ begin
     loop
       execute format('grant select on %s to trunkline_report', v_object);
     end loop;
+    -- What a view calls is executed with the rights of who reads the view.
+    for v_object in
+      select function.oid::regprocedure::text
+      from pg_proc as function
+      where function.pronamespace = 'trunkline'::regnamespace
+        and function.proname like '\_report\_%'
+    loop
+      execute format('grant execute on function %s to trunkline_report', v_object);
+    end loop;
   end if;
 end
 $$;

@@ -1,5 +1,6 @@
--- Locks up to p_limit drained groups of a FIFO queue that have a visible message, among the p_examined longest
--- drained (null: all), leaving out those in p_except and those that others have locked.
+-- Locks up to p_limit drained groups of a FIFO queue whose head is visible, those first whose head is so the
+-- longest, among the p_examined longest drained (null: all); leaves out those in p_except and those that
+-- others have locked.
 create or replace function trunkline._claim_drained_groups(
   p_queue trunkline.queues,
   p_limit integer,
@@ -25,18 +26,21 @@ as $$
       limit p_examined
     ) as examined
     join trunkline.message_groups as locked using (queue_id, group_id)
+    cross join lateral (
+      select message.visible_at
+      from trunkline.messages as message
+      where message.queue_id = (p_queue).id
+        and message.group_id = examined.group_id
+        and message.deduplication_id is not null
+        and message.id >= examined.head_id
+        and message.sent_at > p_now - make_interval(secs => (p_queue).message_retention_seconds)
+      order by message.id
+      limit 1
+    ) as head
     where locked.drained_at is not null
       and examined.group_id <> all (p_except)
-      and exists (
-        select
-        from trunkline.messages as message
-        where message.queue_id = (p_queue).id
-          and message.group_id = examined.group_id
-          and message.deduplication_id is not null
-          and message.id >= examined.head_id
-          and message.visible_at <= p_now
-          and message.sent_at > p_now - make_interval(secs => (p_queue).message_retention_seconds)
-      )
+      and head.visible_at <= p_now
+    order by head.visible_at
     limit p_limit
     for update of locked skip locked
   )

@@ -2,8 +2,8 @@
 -- out those in p_except and those that others have locked.
 --
 -- A drained group may have messages after all: a send that had not committed when it was drained has by
--- now. A look at the first few comes before all else, so that a busy queue does not starve them, and a look
--- at all of them when nothing else is left.
+-- now. Its turn comes by when its head became visible, like that of the others, as far as it is among the
+-- first few; and a look at all drained groups comes when nothing else is left.
 create or replace function trunkline._claim_message_groups(
   p_queue trunkline.queues,
   p_limit integer,
@@ -21,7 +21,10 @@ as $$
 declare
   v_groups text[];
 begin
-  if p_except = '{}' then
+  if p_except = '{}'
+    and trunkline._oldest_in_drained_groups((p_queue).id, 20)
+      < coalesce(trunkline._oldest_ready_group((p_queue).id, null), p_now)
+  then
     v_groups := trunkline._claim_drained_groups(p_queue, 1, p_except, 20, p_now);
     if v_groups <> '{}' then
       return v_groups;

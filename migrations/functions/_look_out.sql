@@ -20,7 +20,7 @@ as $$
       when queue.is_fifo
         then least(
           trunkline._oldest_ready_group(queue.id, null),
-          trunkline._oldest_in_drained_groups(queue.id)
+          trunkline._oldest_in_drained_groups(queue.id, null)
         )
       else trunkline._oldest_message(queue.id, null)
     end as visible_at

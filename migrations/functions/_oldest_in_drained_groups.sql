@@ -1,24 +1,31 @@
--- The smallest visible_at of messages in groups that were drained while a send was under way to them.
-create or replace function trunkline._oldest_in_drained_groups(p_queue_id bigint)
+-- The smallest visible_at of heads of drained groups, among the p_examined longest drained (null: all). They
+-- have heads when a send was under way to them while they were drained.
+create or replace function trunkline._oldest_in_drained_groups(p_queue_id bigint, p_examined integer)
 returns timestamptz
 language sql
 stable
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 as $$
   select min(head.visible_at)
-  from trunkline.message_groups as drained
+  from (
+    select drained.group_id, drained.head_id
+    from trunkline.message_groups as drained
+    where drained.queue_id = p_queue_id and drained.drained_at is not null
+    order by drained.drained_at
+    limit p_examined
+  ) as examined
   cross join lateral (
     select message.visible_at
     from trunkline.messages as message
     where message.queue_id = p_queue_id
-      and message.group_id = drained.group_id
+      and message.group_id = examined.group_id
       and message.deduplication_id is not null
-      and message.id >= drained.head_id
+      and message.id >= examined.head_id
     order by message.id
     limit 1
   ) as head
-  where drained.queue_id = p_queue_id
-    and drained.drained_at is not null
 $$;

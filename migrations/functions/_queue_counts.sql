@@ -8,6 +8,8 @@ returns table (visible bigint, in_flight bigint, delayed bigint)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
   with folded as (
     select
@@ -28,7 +30,9 @@ as $$
       count(*) filter (where message.receive_count = 0) as delayed
     from trunkline.messages as message
     where message.queue_id = p_queue_id
-      and message.visible_at > coalesce(p_now, clock_timestamp())
+      -- In a subquery, so that it is a value and the index can begin there: bare, a volatile function is a
+      -- filter over the whole queue.
+      and message.visible_at > (select coalesce(p_now, clock_timestamp()))
   )
   select
     greatest(folded.stored + recent.stored - hidden.in_flight - hidden.delayed, 0),

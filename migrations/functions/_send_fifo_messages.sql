@@ -40,6 +40,7 @@ declare
   v_message_ids uuid[];
   v_ids bigint[];
   v_is_first boolean[];
+  v_lock_timeout text;
 begin
   perform pg_current_xact_id();
 
@@ -71,6 +72,7 @@ begin
     v_visible_at := v_now + make_interval(secs => v_queue.delay_seconds);
 
     if not p_may_wait then
+      v_lock_timeout := current_setting('lock_timeout');
       perform set_config('lock_timeout', '10ms', true);
     end if;
     -- Numbers are drawn in the order given, and not before the locks are held.
@@ -89,6 +91,10 @@ begin
       array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(v_positions))),
       v_now
     ) as known;
+
+    if not p_may_wait then
+      perform set_config('lock_timeout', v_lock_timeout, true);
+    end if;
 
     with stored as (
       insert into trunkline.messages (

@@ -106,6 +106,9 @@ async function refuseOldPostgres(client: Client): Promise<void> {
 }
 
 async function runMigrations(client: Client, log: (message: string) => void): Promise<void> {
+  // Where it exists it takes no right to create schemas to go on, but `create schema if not exists` would.
+  const { rows } = await client.query(`select from pg_namespace where nspname = 'trunkline'`);
+  const hasSchema = rows.length > 0;
   const say = (message: string) => log(message.replace(/^[> -]+/, ''));
   await runner({
     dbClient: client,
@@ -113,7 +116,7 @@ async function runMigrations(client: Client, log: (message: string) => void): Pr
     direction: 'up',
     singleTransaction: true,
     migrationsSchema: 'trunkline',
-    createMigrationsSchema: true,
+    createMigrationsSchema: !hasSchema,
     migrationsTable: 'schema_migrations',
     // This module holds a lock of its own, which waits where node-pg-migrate's would fail.
     noLock: true,

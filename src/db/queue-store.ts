@@ -60,6 +60,17 @@ export type DeleteOutcome = 'deleted' | 'missing' | 'invalid';
 export type FifoDeleteOutcome = DeleteOutcome | 'expired';
 export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid';
 
+export interface ReceiveRequest {
+  limit: number;
+  /** Undefined: the queue's. */
+  visibilityTimeoutSeconds: number | undefined;
+  inFlightLimit: number;
+}
+
+export interface FifoReceiveRequest extends ReceiveRequest {
+  attemptId: string | undefined;
+}
+
 export interface VisibilityChange {
   receiptHandle: string;
   timeoutSeconds: number;
@@ -275,15 +286,7 @@ export class QueueStore {
     });
   }
 
-  /** @param request.visibilityTimeoutSeconds the queue's when undefined */
-  async receiveMessages(
-    queueId: QueueId,
-    request: {
-      limit: number;
-      visibilityTimeoutSeconds: number | undefined;
-      inFlightLimit: number;
-    },
-  ): Promise<ReceivedMessage[]> {
+  async receiveMessages(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
     return await this.#call<ReceivedMessage & QueryResultRow>(
       `select ${receivedColumns} from trunkline._receive_messages($1, $2, $3, $4)`,
       [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit],
@@ -292,12 +295,7 @@ export class QueueStore {
 
   async receiveFifoMessages(
     queueId: QueueId,
-    request: {
-      limit: number;
-      visibilityTimeoutSeconds: number | undefined;
-      inFlightLimit: number;
-      attemptId: string | undefined;
-    },
+    request: FifoReceiveRequest,
   ): Promise<ReceivedMessage[]> {
     return await this.#call<ReceivedMessage & QueryResultRow>(
       `select ${receivedColumns} from trunkline._receive_fifo_messages($1, $2, $3, $4, $5)`,

@@ -63,6 +63,9 @@ export function buildApp({
     send(reply, request.id, writeError(request, toSqsError(error, request)));
   });
 
+  // Methods other than those of the two protocols.
+  app.setNotFoundHandler((request, reply) => send(reply, request.id, unknownOperation()));
+
   app.get('/health', async (_request, reply) => {
     try {
       await checkHealth();
@@ -83,7 +86,7 @@ export function buildApp({
   });
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<WireAnswer> {
-    const path = new URL(request.url, 'http://any').pathname;
+    const { path } = splitUrl(request);
     const decoded = isJsonProtocol(request)
       ? decodeJsonRequest(header(request, 'x-amz-target'), bodyOf(request))
       : decodeQueryRequest(queryParameters(request), formatOf(request), request.id);
@@ -127,6 +130,12 @@ function header(request: FastifyRequest, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Not by URL, which takes what follows two slashes for a host. */
+function splitUrl(request: FastifyRequest): { path: string; query: string } {
+  const [path = '', query = ''] = request.url.split('?', 2);
+  return { path, query };
+}
+
 function bodyOf(request: FastifyRequest): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
@@ -141,7 +150,7 @@ function isJsonProtocol(request: FastifyRequest): boolean {
 
 /** Parameters of the query string and of a form body; the body's win. */
 function queryParameters(request: FastifyRequest): URLSearchParams {
-  const parameters = new URL(request.url, 'http://any').searchParams;
+  const parameters = new URLSearchParams(splitUrl(request).query);
   const type = request.headers['content-type'];
   if (type === undefined || type.startsWith('application/x-www-form-urlencoded')) {
     for (const [name, value] of new URLSearchParams(bodyOf(request).toString('utf8'))) {

@@ -10,8 +10,8 @@ export async function deleteByHandles(
 ): Promise<(SqsError | undefined)[]> {
   const isFifo = queue.isFifo;
   const outcomes: FifoDeleteOutcome[] = isFifo
-    ? await context.store.deleteFifoMessages(queue.id, receiptHandles)
-    : await context.store.deleteMessages(queue.id, receiptHandles);
+    ? await context.messages.deleteFifo(queue.id, receiptHandles)
+    : await context.messages.delete(queue.id, receiptHandles);
   if (isFifo && outcomes.includes('deleted')) {
     // What is behind the head of a group may go now.
     context.announceMessages(queue.id);

@@ -1,3 +1,4 @@
+import type { FusedMessages } from '../db/fused-messages.ts';
 import type { Queue, QueueId, QueueStore } from '../db/queue-store.ts';
 import type { QueueAddress } from '../sqs/queue-address.ts';
 import type { Static, TSchema } from '../sqs/shapes/schema.ts';
@@ -8,6 +9,7 @@ import type { WaitingPolls } from './waiting-polls.ts';
 /** What operations work with, the same for all requests of a server. */
 export interface Services {
   store: QueueStore;
+  messages: FusedMessages;
   queues: QueueDirectory;
   polls: WaitingPolls;
   groupTurns: GroupTurns;

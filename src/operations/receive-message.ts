@@ -110,8 +110,8 @@ export const receiveMessage = defineQueueOperation({
     };
     const receive = () =>
       isFifo
-        ? context.store.receiveFifoMessages(queue.id, request)
-        : context.store.receiveMessages(queue.id, request);
+        ? context.messages.receiveFifo(queue.id, request)
+        : context.messages.receive(queue.id, request);
     const waitSeconds = WaitTimeSeconds ?? queue.receiveWaitSeconds;
     let received: ReceivedMessage[];
     if (waitSeconds === 0) {

@@ -52,7 +52,7 @@ function sendToStandardQueue(context: RequestContext, queue: Queue, entries: Ent
     entries,
     (entry, emptyBody) => requireMessage(context, entry, emptyBody),
     async (messages) =>
-      (await context.store.sendMessages(queue.id, messages)).map(
+      (await context.messages.send(queue.id, messages)).map(
         (sent): Stored =>
           sent.messageId === undefined
             ? messageTooLong(sent.maximumMessageSizeBytes, true)
@@ -69,7 +69,7 @@ function sendToFifoQueue(context: RequestContext, queue: Queue, entries: Entry[]
     async (messages) => {
       const groupIds = messages.map(({ groupId }) => groupId);
       const all = await context.groupTurns.take(queue.id, groupIds, () =>
-        context.store.sendFifoMessages(queue.id, messages),
+        context.messages.sendFifo(queue.id, messages),
       );
       return all.map((sent): Stored => {
         switch (sent.refusal) {

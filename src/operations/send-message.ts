@@ -26,7 +26,7 @@ export const sendMessage = defineQueueOperation({
 async function sendToStandardQueue(context: RequestContext, queue: Queue, input: MessageInput) {
   const { message, checksums } = requireMessage(context, input);
   requireSize(message.sizeBytes);
-  const [sent] = await context.store.sendMessages(queue.id, [message]);
+  const [sent] = await context.messages.send(queue.id, [message]);
   if (sent?.messageId === undefined) {
     throw messageTooLong(sent?.maximumMessageSizeBytes ?? limits.messageSizeBytes);
   }
@@ -37,7 +37,7 @@ async function sendToFifoQueue(context: RequestContext, queue: Queue, input: Mes
   const { message, checksums } = requireFifoMessage(context, input);
   requireSize(message.sizeBytes);
   const [sent] = await context.groupTurns.take(queue.id, [message.groupId], () =>
-    context.store.sendFifoMessages(queue.id, [message]),
+    context.messages.sendFifo(queue.id, [message]),
   );
   if (sent?.refusal === 'too_long') {
     throw messageTooLong(sent.maximumMessageSizeBytes);

@@ -9,8 +9,8 @@ export async function changeByHandles(
   changes: readonly VisibilityChange[],
 ): Promise<ChangeOutcome[]> {
   return queue.isFifo
-    ? await context.store.changeFifoVisibility(queue.id, changes)
-    : await context.store.changeVisibility(queue.id, changes);
+    ? await context.messages.changeFifoVisibility(queue.id, changes)
+    : await context.messages.changeVisibility(queue.id, changes);
 }
 
 /** The error for a timeout that no message can have. AWS words it differently in a batch. */

@@ -98,6 +98,11 @@ export const errorCatalogue = {
     queryCode: 'RequestEntityTooLarge',
     status: 413,
   },
+  RequestThrottled: {
+    type: smithy('RequestThrottled'),
+    queryCode: 'RequestThrottled',
+    status: 403,
+  },
   ServiceUnavailable: {
     type: coral('ServiceUnavailableException'),
     queryCode: 'ServiceUnavailable',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import { useServer } from '../support/server.ts';
-import { isRunnable, runWithAws } from './programs.ts';
+import { isRunnable, type Outcome, runWithAws } from './programs.ts';
 
 const server = useServer(useDatabase());
 const isInstalled = isRunnable('aws', '--version');
@@ -17,8 +17,13 @@ const notification = JSON.stringify({
   ],
 });
 
+function runCli(...words: string[]): Promise<Outcome> {
+  return runWithAws(server.url, 'aws', ['sqs', ...words, `--endpoint-url=${server.url}`]);
+}
+
+/** What the CLI prints, parsed. */
 async function aws(...words: string[]) {
-  const { status, output, errors } = await runWithAws(server.url, 'aws', ['sqs', ...words]);
+  const { status, output, errors } = await runCli(...words);
   expect(errors).toBe('');
   expect(status).toBe(0);
   return output === '' ? undefined : JSON.parse(output);
@@ -70,11 +75,10 @@ it.skipIf(!isInstalled)(`the AWS CLI takes a message through its life${reason}`,
 });
 
 it.skipIf(!isInstalled)(`the AWS CLI tells errors by their codes${reason}`, async () => {
-  const { status, errors } = await runWithAws(server.url, 'aws', [
-    'sqs',
+  const { status, errors } = await runCli(
     'receive-message',
     `--queue-url=${server.url}/000000000000/unknown`,
-  ]);
+  );
   expect(status).not.toBe(0);
   expect(errors).toContain('(AWS.SimpleQueueService.NonExistentQueue)');
   expect(errors).toContain('The specified queue does not exist.');

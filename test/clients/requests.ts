@@ -1,21 +1,45 @@
-/** Requests of the JSON protocol without an SDK, for any number of them at once and for hanging up. */
-export async function call(
+import { request } from 'node:http';
+
+/**
+ * Requests of the JSON protocol without an SDK: any number of them at once, each on a connection of its
+ * own, and hanging up closes it.
+ */
+export function call(
   url: string,
   action: string,
   input: object,
   signal?: AbortSignal,
 ): Promise<{ status: number; output: Record<string, unknown> }> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-amz-json-1.0',
-      'x-amz-target': `AmazonSQS.${action}`,
-    },
-    body: JSON.stringify(input),
-    ...(signal && { signal }),
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      {
+        method: 'POST',
+        agent: false,
+        headers: {
+          'content-type': 'application/x-amz-json-1.0',
+          'x-amz-target': `AmazonSQS.${action}`,
+        },
+        ...(signal && { signal }),
+      },
+      (response) => {
+        let body = '';
+        response.setEncoding('utf8');
+        response.on('data', (text) => {
+          body += text;
+        });
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            output: body === '' ? {} : JSON.parse(body),
+          }),
+        );
+      },
+    );
+    sent.on('error', reject);
+    sent.end(JSON.stringify(input));
   });
-  const body = await response.text();
-  return { status: response.status, output: body === '' ? {} : JSON.parse(body) };
 }
 
 export interface ReceivedMessage {

@@ -247,10 +247,10 @@ describe('a purge', () => {
 
   it('is refused within 60 seconds of the one before', async () => {
     const start = new Date('2030-01-01T00:00:00Z');
-    const after = (seconds: number) => new Date(start.getTime() + seconds * 1000);
+    const later = (seconds: number) => new Date(start.getTime() + seconds * 1000);
     const queueId = await purgeQueue(pool, await createQueue(pool), start);
-    await expect(purgeQueue(pool, queueId, after(59))).rejects.toMatchObject({ code: 'TQ003' });
-    await purgeQueue(pool, queueId, after(60));
+    await expect(purgeQueue(pool, queueId, later(59))).rejects.toMatchObject({ code: 'TQ003' });
+    await purgeQueue(pool, queueId, later(60));
   });
 
   it('is done once when two come at the same time', async () => {

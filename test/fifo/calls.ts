@@ -186,7 +186,7 @@ export async function changeVisibility(
   now?: Instant,
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select outcome from trunkline._change_fifo_visibility($1, $2, $3, $4)',
+    'select outcome from trunkline._change_fifo_visibility($1, $2, $3, p_now => $4)',
     [
       queueId,
       changes.map((change) => change.receiptHandle),

@@ -52,7 +52,8 @@ interface Message {
   id: string;
   group: string;
   sequence: bigint;
-  firstSend: SendRecord;
+  /** From the start of its first send to the first answer that told of it. */
+  sent: Call;
   deliveries: Delivery[];
   deletions: DeletionRecord[];
 }
@@ -84,7 +85,8 @@ function sentMessages({ sends }: History, faults: string[]): Map<string, Message
     const original = byDeduplicationId.get(send.deduplicationId);
     if (original === undefined) {
       const { messageId: id, group, sequence } = send;
-      const message = { id, group, sequence, firstSend: send, deliveries: [], deletions: [] };
+      const sent = { startMs: send.startMs, endMs: send.endMs };
+      const message = { id, group, sequence, sent, deliveries: [], deletions: [] };
       if (messages.has(id)) {
         faults.push(`${id} was answered to two deduplication ids.`);
       }
@@ -95,9 +97,8 @@ function sentMessages({ sends }: History, faults: string[]): Map<string, Message
     if (original.id !== send.messageId || original.sequence !== send.sequence) {
       faults.push(`${send.deduplicationId} made ${original.id} and ${send.messageId}.`);
     }
-    if (send.endMs < original.firstSend.endMs) {
-      original.firstSend = send;
-    }
+    original.sent.startMs = Math.min(original.sent.startMs, send.startMs);
+    original.sent.endMs = Math.min(original.sent.endMs, send.endMs);
   }
   return messages;
 }
@@ -113,7 +114,7 @@ function addDeliveries({ receives }: History, messages: Map<string, Message>, fa
       if (message.group !== group || message.sequence !== sequence) {
         faults.push(`${messageId} was delivered as ${sequence} of ${group}.`);
       }
-      if (endMs < message.firstSend.startMs) {
+      if (endMs < message.sent.startMs) {
         faults.push(`${messageId} was delivered before it was sent.`);
       }
       message.deliveries.push({ startMs, endMs, receiptHandle, timeoutMs });
@@ -230,16 +231,18 @@ function byGroup(messages: Map<string, Message>): Message[][] {
 /** Of two sends, one after the other, the later has the larger sequence number. */
 function checkSequence(group: readonly Message[], faults: string[]): void {
   let latestStart: Message | undefined;
+  let previous: Message | undefined;
   for (const message of group) {
-    if (latestStart !== undefined && message.firstSend.endMs < latestStart.firstSend.startMs) {
+    if (latestStart !== undefined && message.sent.endMs < latestStart.sent.startMs) {
       faults.push(`${message.id} was sent before ${latestStart.id}, and comes after it.`);
     }
-    if (message.firstSend.startMs > (latestStart?.firstSend.startMs ?? -1)) {
+    if (message.sequence === previous?.sequence) {
+      faults.push(`${message.id} has the sequence number of ${previous.id}.`);
+    }
+    if (latestStart === undefined || message.sent.startMs > latestStart.sent.startMs) {
       latestStart = message;
     }
-    if (message.sequence === group[group.indexOf(message) - 1]?.sequence) {
-      faults.push(`${message.id} has the sequence number of another message.`);
-    }
+    previous = message;
   }
 }
 

@@ -396,6 +396,20 @@ describe("A group's row", () => {
     expect([...seen].sort()).toEqual(['2', 'h', 'i', 'j']);
   });
 
+  it('that is drained and filled again and again does not starve others', async () => {
+    const queueId = await createFifoQueue(pool);
+    await send(pool, queueId, 'g', 'first');
+    await send(pool, queueId, 'h', 'other');
+    const seen: string[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      const received = await receive(pool, queueId, { limit: 1 });
+      seen.push(...received.map(({ group }) => group));
+      await deleteAll(pool, queueId, handlesOf(received));
+      await send(pool, queueId, 'g', `again ${round}`);
+    }
+    expect(seen).toContain('h');
+  });
+
   it.each(['repeatable read', 'serializable'] as const)(
     'that was removed since the snapshot of a %s transaction costs no message',
     async (isolation) => {

@@ -361,3 +361,54 @@ it('answers both protocols from the same queue', async () => {
   const { ReceiptHandle } = message;
   expect((await sendForm(queueUrl, { Action: 'DeleteMessage', ReceiptHandle })).status).toBe(200);
 });
+
+describe('A client that accepts JSON', () => {
+  const accept = { headers: { accept: 'application/json' } };
+
+  async function ask(url: string, parameters: Record<string, string>) {
+    const { status, headers, body } = await send(queried(url, parameters), accept);
+    expect(headers.get('content-type')).toBe('application/json');
+    return { status, body: JSON.parse(body) };
+  }
+
+  it('gets the answers of the Query protocol in it', async () => {
+    const { status, body } = await ask(server.url, { Action: 'GetQueueUrl', QueueName: 'queue' });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      GetQueueUrlResponse: {
+        GetQueueUrlResult: { QueueUrl: server.queueUrl },
+        ResponseMetadata: { RequestId: expect.stringMatching(uuid) },
+      },
+    });
+  });
+
+  it('gets messages and attributes as lists', async () => {
+    await sendForm(server.url, { Action: 'CreateQueue', QueueName: 'listed' });
+    const url = `${server.url}/000000000000/listed`;
+    await sendForm(url, { Action: 'SendMessage', MessageBody: 'x' });
+    const received = await ask(url, { Action: 'ReceiveMessage' });
+    expect(received.body.ReceiveMessageResponse.ReceiveMessageResult.messages).toMatchObject([
+      { Body: 'x' },
+    ]);
+    const asked = await ask(url, { Action: 'GetQueueAttributes', 'AttributeName.1': 'QueueArn' });
+    expect(asked.body.GetQueueAttributesResponse.GetQueueAttributesResult.Attributes).toEqual([
+      { Name: 'QueueArn', Value: 'arn:aws:sqs:us-east-1:000000000000:listed' },
+    ]);
+  });
+
+  it('gets errors in it', async () => {
+    const { status, body } = await ask(server.queueUrl, { Action: 'ListQueues' });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      Error: {
+        Code: 'InvalidAction',
+        Message: 'The action ListQueues is not valid for this endpoint.',
+      },
+    });
+  });
+
+  it('gets XML all the same when it names no action', async () => {
+    const { status, body } = await send(server.url, accept);
+    expect([status, body]).toEqual([404, '<UnknownOperationException/>']);
+  });
+});

@@ -5,7 +5,7 @@ export default class PlainSummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     let passed = 0;
     let skipped = 0;
-    // A file that could not be run, or an error outside of any test, is a failure too.
+    // A file that could not be run, a failed hook, or an error outside of any test is a failure too.
     let failed = unhandledErrors.length;
     for (const module of modules) {
       for (const test of module.children.allTests()) {
@@ -14,7 +14,9 @@ export default class PlainSummaryReporter implements Reporter {
         failed += Number(state === 'failed');
         skipped += Number(state === 'skipped');
       }
-      failed += Number(module.state() === 'failed' && module.errors().length > 0);
+      for (const suite of [module, ...module.children.allSuites()]) {
+        failed += suite.errors().length;
+      }
     }
     process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   }

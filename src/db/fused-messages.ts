@@ -1,0 +1,157 @@
+import { DatabaseError } from 'pg';
+import { SqsError } from '../sqs/errors.ts';
+import { Fuser, type FuserOptions } from './fuser.ts';
+import type {
+  ChangeOutcome,
+  DeleteOutcome,
+  FifoDeleteOutcome,
+  FifoMessageToSend,
+  FifoReceiveRequest,
+  MessageToSend,
+  QueueId,
+  QueueStore,
+  ReceivedMessage,
+  ReceiveRequest,
+  SentFifoMessage,
+  SentMessage,
+  VisibilityChange,
+} from './queue-store.ts';
+import { isGroupBusy } from './sqlstate.ts';
+
+/** Messages in one statement. Beyond a hundred the cost of each hardly falls any more. */
+const statementCapacity = 100;
+
+/** Of a hundred statements' work that gathers, more would only grow the wait and the memory. */
+const gatheringCapacity = 100 * statementCapacity;
+
+/** A message counts once for each of these, so that the bodies of a statement stay below a megabyte. */
+const sizeOfWeightBytes = 8 * 1024;
+
+function weighMessage({ sizeBytes }: { sizeBytes: number }): number {
+  return Math.ceil(sizeBytes / sizeOfWeightBytes);
+}
+
+/** Data that PostgreSQL does not take (class 22), or somebody in the way of one of the items. */
+function isItemError(error: unknown): boolean {
+  return isGroupBusy(error) || (error instanceof DatabaseError && /^22/.test(error.code ?? ''));
+}
+
+function fuse<Item, Result>(
+  options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh'>,
+): Fuser<Item, Result> {
+  return new Fuser({
+    ...options,
+    statementCapacity,
+    statementsPerKey: 2,
+    gatheringCapacity,
+    turnAway: () =>
+      new SqsError(
+        'RequestThrottled',
+        'More requests are waiting for the database than it keeps up with. Try again later.',
+      ),
+    isItemError,
+  });
+}
+
+/**
+ * What the server does with messages, many callers' work in one statement each. Receives of FIFO queues go
+ * alone: two callers must not share out a message group.
+ */
+export class FusedMessages {
+  readonly #store: QueueStore;
+  readonly #sends: Fuser<MessageToSend, SentMessage>;
+  readonly #fifoSends: Fuser<FifoMessageToSend, SentFifoMessage>;
+  readonly #receives: Fuser<ReceiveRequest, ReceivedMessage[]>;
+  readonly #deletes: Fuser<string, DeleteOutcome>;
+  readonly #fifoDeletes: Fuser<string, FifoDeleteOutcome>;
+  readonly #changes: Fuser<VisibilityChange, ChangeOutcome>;
+  readonly #fifoChanges: Fuser<VisibilityChange, ChangeOutcome>;
+
+  constructor(store: QueueStore) {
+    this.#store = store;
+    this.#sends = fuse<MessageToSend, SentMessage>({
+      run: (queueId, messages) => store.sendMessages(queueId, messages),
+      weigh: weighMessage,
+    });
+    this.#fifoSends = fuse<FifoMessageToSend, SentFifoMessage>({
+      run: (queueId, messages) => store.sendFifoMessages(queueId, messages),
+      weigh: weighMessage,
+    });
+    this.#receives = fuse({
+      run: (key, requests) => this.#receiveTogether(key, requests),
+      weigh: ({ limit }) => limit,
+    });
+    this.#deletes = fuse({
+      run: (queueId, handles) => store.deleteMessages(queueId, handles),
+      weigh: () => 1,
+    });
+    this.#fifoDeletes = fuse({
+      run: (queueId, handles) => store.deleteFifoMessages(queueId, handles),
+      weigh: () => 1,
+    });
+    this.#changes = fuse({
+      run: (queueId, changes) => store.changeVisibility(queueId, changes),
+      weigh: () => 1,
+    });
+    this.#fifoChanges = fuse({
+      run: (queueId, changes) => store.changeFifoVisibility(queueId, changes),
+      weigh: () => 1,
+    });
+  }
+
+  send(queueId: QueueId, messages: readonly MessageToSend[]): Promise<SentMessage[]> {
+    return this.#sends.submit(queueId, messages);
+  }
+
+  sendFifo(queueId: QueueId, messages: readonly FifoMessageToSend[]): Promise<SentFifoMessage[]> {
+    return this.#fifoSends.submit(queueId, messages);
+  }
+
+  async receive(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
+    // Only receives that hide their messages for the same time can be one statement.
+    const key = `${queueId} ${request.visibilityTimeoutSeconds ?? 'default'}`;
+    const [received] = await this.#receives.submit(key, [request]);
+    return received ?? [];
+  }
+
+  receiveFifo(queueId: QueueId, request: FifoReceiveRequest): Promise<ReceivedMessage[]> {
+    return this.#store.receiveFifoMessages(queueId, request);
+  }
+
+  delete(queueId: QueueId, receiptHandles: readonly string[]): Promise<DeleteOutcome[]> {
+    return this.#deletes.submit(queueId, receiptHandles);
+  }
+
+  deleteFifo(queueId: QueueId, receiptHandles: readonly string[]): Promise<FifoDeleteOutcome[]> {
+    return this.#fifoDeletes.submit(queueId, receiptHandles);
+  }
+
+  changeVisibility(
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return this.#changes.submit(queueId, changes);
+  }
+
+  changeFifoVisibility(
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return this.#fifoChanges.submit(queueId, changes);
+  }
+
+  /** One claim for all, shared out in order: the first callers get all that they asked for. */
+  async #receiveTogether(
+    key: string,
+    requests: readonly ReceiveRequest[],
+  ): Promise<ReceivedMessage[][]> {
+    const [queueId = ''] = key.split(' ');
+    const [first] = requests;
+    if (first === undefined) {
+      return [];
+    }
+    const limit = requests.reduce((total, request) => total + request.limit, 0);
+    const received = await this.#store.receiveMessages(queueId, { ...first, limit });
+    return requests.map((request) => received.splice(0, request.limit));
+  }
+}

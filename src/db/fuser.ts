@@ -1,0 +1,117 @@
+/**
+ * Carries the work of many callers in one statement.
+ *
+ * While a statement is running, what arrives for the same key gathers and goes with the next one. On an idle
+ * server a request goes at once and alone, so fusing adds no waiting; under load the cost of a round trip, a
+ * plan and a commit is shared by all that came in the meantime. A caller is answered only after the
+ * statement that carried its work has committed.
+ */
+export interface FuserOptions<Item, Result> {
+  /** One statement for all items; the results are in their order. */
+  run(key: string, items: readonly Item[]): Promise<Result[]>;
+  /** How much of a statement's capacity an item takes. */
+  weigh(item: Item): number;
+  /** Capacity of one statement. An item that is heavier goes alone. */
+  statementCapacity: number;
+  /** Statements of one key at once, so that no key takes the whole pool. */
+  statementsPerKey: number;
+  /** Weight of all that may gather; beyond it callers are turned away. */
+  gatheringCapacity: number;
+  /** The error for callers that are turned away. */
+  turnAway(): Error;
+  /** Whether an error is about some item only: then each caller's work is run again alone. */
+  isItemError(error: unknown): boolean;
+}
+
+interface Submission<Item, Result> {
+  items: readonly Item[];
+  weight: number;
+  resolve(results: Result[]): void;
+  reject(error: unknown): void;
+}
+
+interface Lane<Item, Result> {
+  running: number;
+  gathered: Submission<Item, Result>[];
+}
+
+export class Fuser<Item, Result> {
+  readonly #options: FuserOptions<Item, Result>;
+  readonly #lanes = new Map<string, Lane<Item, Result>>();
+  #gatheredWeight = 0;
+
+  constructor(options: FuserOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  /** The results of one caller's items, in order; they stay together in one statement. */
+  submit(key: string, items: readonly Item[]): Promise<Result[]> {
+    const weight = items.reduce((total, item) => total + this.#options.weigh(item), 0);
+    if (this.#gatheredWeight + weight > this.#options.gatheringCapacity) {
+      return Promise.reject(this.#options.turnAway());
+    }
+    return new Promise((resolve, reject) => {
+      let lane = this.#lanes.get(key);
+      if (lane === undefined) {
+        lane = { running: 0, gathered: [] };
+        this.#lanes.set(key, lane);
+      }
+      lane.gathered.push({ items, weight, resolve, reject });
+      this.#gatheredWeight += weight;
+      this.#start(key, lane);
+    });
+  }
+
+  #start(key: string, lane: Lane<Item, Result>): void {
+    while (lane.running < this.#options.statementsPerKey && lane.gathered.length > 0) {
+      const load = this.#takeLoad(lane);
+      lane.running += 1;
+      void this.#carry(key, load).finally(() => {
+        lane.running -= 1;
+        this.#start(key, lane);
+        if (lane.running === 0) {
+          this.#lanes.delete(key);
+        }
+      });
+    }
+  }
+
+  /** What the next statement takes: from the front, as much as fits, at least one. */
+  #takeLoad(lane: Lane<Item, Result>): Submission<Item, Result>[] {
+    let weight = 0;
+    let count = 0;
+    for (const submission of lane.gathered) {
+      if (count > 0 && weight + submission.weight > this.#options.statementCapacity) {
+        break;
+      }
+      weight += submission.weight;
+      count += 1;
+    }
+    this.#gatheredWeight -= weight;
+    return lane.gathered.splice(0, count);
+  }
+
+  async #carry(key: string, load: readonly Submission<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#options.run(
+        key,
+        load.flatMap(({ items }) => items),
+      );
+      let position = 0;
+      for (const { items, resolve } of load) {
+        resolve(results.slice(position, position + items.length));
+        position += items.length;
+      }
+    } catch (error) {
+      if (load.length > 1 && this.#options.isItemError(error)) {
+        for (const submission of load) {
+          await this.#carry(key, [submission]);
+        }
+        return;
+      }
+      for (const { reject } of load) {
+        reject(error);
+      }
+    }
+  }
+}
