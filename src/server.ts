@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { Config } from './config.ts';
 import { openPool, typedDatabase } from './db/database.ts';
 import { FusedMessages } from './db/fused-messages.ts';
+import { MessageStore } from './db/message-store.ts';
 import { isSchemaCurrent } from './db/migrate.ts';
 import { QueueStore } from './db/queue-store.ts';
 import { WakeChannel } from './db/wake-channel.ts';
@@ -53,7 +54,7 @@ export async function startServer(config: Config, connectionString: string): Pro
   const app = buildApp({
     services: {
       store,
-      messages: new FusedMessages(store),
+      messages: new FusedMessages(new MessageStore(pool)),
       queues: new QueueDirectory(store, config),
       polls,
       groupTurns: new GroupTurns(),

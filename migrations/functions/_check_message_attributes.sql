@@ -28,6 +28,9 @@ begin
     if v_attribute ? 'StringListValues' or v_attribute ? 'BinaryListValues' then
       raise exception 'Message attribute list values in SendMessage operation are not supported.' using errcode = 'TQ015';
     end if;
+    if jsonb_typeof(v_attribute) <> 'object' then
+      raise exception 'Message (user) attribute ''%'' must be a JSON object.', v_name using errcode = 'TQ012';
+    end if;
     v_type := v_attribute ->> 'DataType';
     v_prefix := substring(v_type from '^(String|Number|Binary)(?:\.|$)');
     v_field := case when v_prefix = 'Binary' then 'Binary' else 'String' end;
@@ -44,7 +47,13 @@ begin
         'Invalid character in message (user) attribute name ''%s''. It can include alphanumeric characters, hyphens, underscores and periods.',
         v_name
       )
-      when v_type is null and v_value is null
+      when v_attribute - 'DataType' - 'StringValue' - 'BinaryValue' <> '{}' then format(
+        'Message (user) attribute ''%s'' can only have the fields DataType, StringValue and BinaryValue.', v_name
+      )
+      -- What is no text would be taken here and could not be read over HTTP.
+      when exists (select from jsonb_each(v_attribute) as field (name, value) where jsonb_typeof(field.value) <> 'string')
+        then format('The fields of message (user) attribute ''%s'' must be strings.', v_name)
+      when v_attribute = '{}'
         then format('The message (user) attribute ''%s'' must contain a non-empty message attribute value.', v_name)
       when coalesce(v_type, '') = ''
         then format('The message (user) attribute ''%s'' must contain a non-empty message attribute type.', v_name)

@@ -7,7 +7,7 @@ strict
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return p_text ~* '^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?$'
+  return p_text ~* '^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,4})?$'
     and length(ltrim(regexp_replace(regexp_replace(p_text, 'e.*$', '', 'i'), '\D', '', 'g'), '0')) <= 38
     and abs(p_text::numeric) < 1e128;
 end

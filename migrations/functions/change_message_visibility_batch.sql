@@ -1,6 +1,7 @@
 -- Changes how long messages stay hidden, counted from now; zero makes them visible by the caller's commit.
 -- All or none. Raises TQ012 when a message is gone or, in a FIFO queue, no longer the caller's, and when it
--- would be hidden for more than 12 hours since its receive; TQ007 for what is no receipt handle of this queue.
+-- would be hidden for more than 12 hours since its receive; TQ007 for what is no receipt handle of this queue;
+-- TQ013 without a timeout.
 create or replace function trunkline.change_message_visibility_batch(
   queue_name text,
   receipt_handles text[],
@@ -18,11 +19,13 @@ declare
   v_failed record;
 begin
   v_timeouts := array(
-    select coalesce(trunkline._seconds(given.timeout, 'VisibilityTimeout', 43200), 0)
+    select trunkline._seconds(given.timeout, 'VisibilityTimeout', 43200)
     from unnest(visibility_timeouts) with ordinality as given (timeout, position)
     order by given.position
   );
-  if cardinality(v_timeouts) <> cardinality(receipt_handles) then
+  if array_position(v_timeouts, null) is not null then
+    raise exception 'The request must contain the parameter VisibilityTimeout.' using errcode = 'TQ013';
+  elsif cardinality(v_timeouts) <> cardinality(receipt_handles) then
     raise exception 'There must be one visibility timeout for each receipt handle.' using errcode = 'TQ012';
   end if;
   if v_queue.is_fifo then

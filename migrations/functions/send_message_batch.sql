@@ -1,5 +1,6 @@
 -- Sends any number of messages in the caller's transaction, which makes them visible by its commit. All or
--- none: raises the error of the first that SQS would not take. One row per message, in the order given.
+-- none: raises the error of the first that SQS would not take. One row per message, in the order given; none
+-- for no messages, which is what array_agg makes of no rows.
 create or replace function trunkline.send_message_batch(
   queue_name text,
   message_bodies text[],
@@ -26,7 +27,7 @@ declare
   v_delays integer[];
   v_attributes jsonb[];
   v_sizes integer[];
-  v_senders text[] := array_fill(v_queue.account_id, array[cardinality(message_bodies)]);
+  v_senders text[] := array_fill(v_queue.account_id, array[coalesce(cardinality(message_bodies), 0)]);
   v_message_ids uuid[];
   v_sequence_numbers bigint[];
   v_refusal text;
@@ -37,13 +38,15 @@ begin
     order by given.position
   );
   v_attributes := array(
-    select nullif(given.attributes, '{}')
+    -- A null counts as not given, as over HTTP.
+    select nullif(nullif(jsonb_strip_nulls(given.attributes), '{}'), 'null')
     from unnest(message_attributes) with ordinality as given (attributes, position)
     order by given.position
   );
   perform trunkline._check_messages(
     v_queue.is_fifo, message_bodies, v_delays, v_attributes, message_group_ids, message_deduplication_ids
   );
+  perform trunkline._check_trace_headers(trace_headers);
   v_sizes := array(
     select octet_length(given.body) + coalesce(trunkline._message_attributes_size(given.attributes), 0)
     from unnest(message_bodies, v_attributes) with ordinality as given (body, attributes, position)

@@ -15,13 +15,17 @@ export type DatabaseLike = TransactionLike | PgPool | KyselyDatabase<never> | Co
 
 /** The type in which a database gives its transactions to work that runs in them. */
 export type TransactionOf<Database> = Database extends {
-  transaction(work: (transaction: infer Transaction, executor: Executor) => Promise<unknown>): unknown;
+  transaction(): { execute(work: infer Work): unknown };
 }
-  ? Transaction
-  : Database extends { transaction(): { execute(work: infer Work): unknown } }
-    ? Work extends (transaction: infer Transaction) => unknown
-      ? Transaction
-      : never
+  ? Work extends (transaction: infer Transaction) => unknown
+    ? Transaction
+    : never
+  : Database extends {
+        transaction(
+          work: (transaction: infer Transaction, executor: Executor) => Promise<unknown>,
+        ): unknown;
+      }
+    ? Transaction
     : // Two signatures, as `Pool.connect` of pg has: it also takes a callback.
       Database extends { connect: { (): Promise<infer Client>; (callback: never): void } }
       ? Client

@@ -7,15 +7,15 @@ import type {
   FifoDeleteOutcome,
   FifoMessageToSend,
   FifoReceiveRequest,
+  MessageStore,
   MessageToSend,
-  QueueId,
-  QueueStore,
   ReceivedMessage,
   ReceiveRequest,
   SentFifoMessage,
   SentMessage,
   VisibilityChange,
-} from './queue-store.ts';
+} from './message-store.ts';
+import type { QueueId } from './queue-store.ts';
 import { isGroupBusy } from './sqlstate.ts';
 
 /** Messages in one statement. Beyond a hundred the cost of each hardly falls any more. */
@@ -58,7 +58,7 @@ function fuse<Item, Result>(
  * alone: two callers must not share out a message group.
  */
 export class FusedMessages {
-  readonly #store: QueueStore;
+  readonly #store: MessageStore;
   readonly #sends: Fuser<MessageToSend, SentMessage>;
   readonly #fifoSends: Fuser<FifoMessageToSend, SentFifoMessage>;
   readonly #receives: Fuser<ReceiveRequest, ReceivedMessage[]>;
@@ -67,7 +67,7 @@ export class FusedMessages {
   readonly #changes: Fuser<VisibilityChange, ChangeOutcome>;
   readonly #fifoChanges: Fuser<VisibilityChange, ChangeOutcome>;
 
-  constructor(store: QueueStore) {
+  constructor(store: MessageStore) {
     this.#store = store;
     this.#sends = fuse<MessageToSend, SentMessage>({
       run: (queueId, messages) => store.sendMessages(queueId, messages),

@@ -1,4 +1,5 @@
-import type { FifoDeleteOutcome, Queue } from '../db/queue-store.ts';
+import type { FifoDeleteOutcome } from '../db/message-store.ts';
+import type { Queue } from '../db/queue-store.ts';
 import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
 import type { RequestContext } from './operation.ts';
 

@@ -1,13 +1,8 @@
-import type { FifoMessageToSend, MessageToSend } from '../db/queue-store.ts';
+import type { FifoMessageToSend, MessageToSend } from '../db/message-store.ts';
 import { invalidParameter, missingParameter, SqsError } from '../sqs/errors.ts';
 import { isWithin, limits } from '../sqs/limits.ts';
-import {
-  attributesMd5,
-  attributesSizeBytes,
-  requireMessageAttributes,
-  requireTraceHeader,
-  textMd5,
-} from '../sqs/message-attributes.ts';
+import { requireMessageAttributes, requireTraceHeader } from '../sqs/message-attribute-checks.ts';
+import { attributesMd5, attributesSizeBytes, textMd5 } from '../sqs/message-attributes.ts';
 import type { MessageAttributeValue } from '../sqs/shapes/messages.ts';
 import { hasOnlyXmlCharacters, isMessageIdentifier } from '../sqs/text.ts';
 import type { RequestContext } from './operation.ts';

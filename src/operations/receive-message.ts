@@ -1,4 +1,4 @@
-import type { ReceivedMessage } from '../db/queue-store.ts';
+import type { ReceivedMessage } from '../db/message-store.ts';
 import { toCallerError } from '../db/sqlstate.ts';
 import { invalidParameter, SqsError } from '../sqs/errors.ts';
 import { isWithin, limits, type Range } from '../sqs/limits.ts';

@@ -1,4 +1,5 @@
-import type { ChangeOutcome, Queue, VisibilityChange } from '../db/queue-store.ts';
+import type { ChangeOutcome, VisibilityChange } from '../db/message-store.ts';
+import type { Queue } from '../db/queue-store.ts';
 import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
 import { isWithin, limits } from '../sqs/limits.ts';
 import type { RequestContext } from './operation.ts';

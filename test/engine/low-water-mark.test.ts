@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import {
   bodiesOf,
@@ -18,6 +18,10 @@ import {
   send,
   settle,
 } from './calls.ts';
+
+// Settling waits for every transaction of the whole PostgreSQL that is writing.
+const settledWithinMs = 60_000;
+vi.setConfig({ testTimeout: 90_000 });
 
 /** Time is moved by hand here, and never back: what is settled stays settled. */
 const database = useDatabase();
@@ -70,7 +74,7 @@ async function settleUntil(queueId: string, atLeastMs: number): Promise<void> {
         await settle(pool, now());
         return await visibleFromMs(pool, queueId);
       },
-      { timeout: 25_000, interval: 5 },
+      { timeout: settledWithinMs, interval: 5 },
     )
     .toBeGreaterThanOrEqual(atLeastMs);
 }
@@ -432,7 +436,7 @@ describe('counts', () => {
           );
           return rows.length;
         },
-        { timeout: 25_000, interval: 5 },
+        { timeout: settledWithinMs, interval: 5 },
       )
       .toBe(0);
     expect(await countMessages(pool, queueId, now())).toMatchObject({ visible: 3 });

@@ -320,7 +320,8 @@ describe('the in-flight limit', () => {
     );
   });
 
-  it('is sampled by settling', async () => {
+  // Settling waits for every transaction of the whole PostgreSQL that is writing.
+  it('is sampled by settling', { timeout: 90_000 }, async () => {
     const queueId = await createQueue(pool);
     await send(pool, queueId, numbered(20));
     await receive(pool, queueId, { limit: 7 });
@@ -334,7 +335,7 @@ describe('the in-flight limit', () => {
           );
           return rows[0]?.in_flight_sample;
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
       .toBe('7');
     expect(await receive(pool, queueId, { inFlightLimit: inFlightQuota })).toHaveLength(10);

@@ -284,16 +284,18 @@ describe('the look-out', () => {
   });
 
   it('wakes a poll at the moment when a message becomes due', async () => {
-    let dueAtMs = Number.POSITIVE_INFINITY;
+    // Between the first look-out, 7.5 to 12.5 seconds from now, and the second.
+    const dueInMs = 14_000;
+    const dueAtMs = performance.now() + dueInMs;
     const { poll, queue } = setUp({
+      lookOutIntervalMs: 10_000,
       lookOut: async () => new Map([['queue', dueAtMs - performance.now()]]),
     });
-    dueAtMs = performance.now() + 1_000;
     const answer = track(poll());
     setTimeout(() => {
       queue.messages = 1;
-    }, 1_000);
-    await vi.advanceTimersByTimeAsync(999);
+    }, dueInMs);
+    await vi.advanceTimersByTimeAsync(dueInMs - 1);
     expect(answer.value).toBeUndefined();
     await vi.advanceTimersByTimeAsync(2);
     expect(answer.value).toEqual(['message']);

@@ -1,0 +1,1 @@
+export { Trunkline, type TrunklineOptions } from './trunkline.ts';

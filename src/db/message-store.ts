@@ -1,0 +1,240 @@
+import type { Pool, QueryResultRow } from 'pg';
+import type { MessageAttributes } from '../sqs/message-attributes.ts';
+import type { QueueId } from './queue-store.ts';
+import { runStatement } from './statement.ts';
+
+export interface MessageToSend {
+  body: string;
+  sizeBytes: number;
+  delaySeconds: number | undefined;
+  attributes: MessageAttributes | undefined;
+  traceHeader: string | undefined;
+  groupId: string | undefined;
+  senderId: string;
+}
+
+export interface FifoMessageToSend extends Omit<MessageToSend, 'delaySeconds' | 'groupId'> {
+  groupId: string;
+  /** Undefined: made from the body, where the queue does so. */
+  deduplicationId: string | undefined;
+}
+
+export type SentFifoMessage =
+  | { refusal: null; messageId: string; sequenceNumber: string }
+  | { refusal: 'too_long'; maximumMessageSizeBytes: number }
+  | { refusal: 'no_deduplication_id' };
+
+export type SentMessage =
+  | { messageId: string }
+  | { messageId: undefined; maximumMessageSizeBytes: number };
+
+export interface ReceivedMessage {
+  messageId: string;
+  receiptHandle: string;
+  body: string;
+  attributes: MessageAttributes | null;
+  senderId: string;
+  sentAt: Date;
+  firstReceivedAt: Date;
+  receiveCount: number;
+  groupId: string | null;
+  deduplicationId: string | null;
+  sequenceNumber: string;
+  traceHeader: string | null;
+  deadLetterSourceArn: string | null;
+}
+
+export type DeleteOutcome = 'deleted' | 'missing' | 'invalid';
+export type FifoDeleteOutcome = DeleteOutcome | 'expired';
+export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid';
+
+export interface ReceiveRequest {
+  limit: number;
+  /** Undefined: the queue's. */
+  visibilityTimeoutSeconds: number | undefined;
+  inFlightLimit: number;
+}
+
+export interface FifoReceiveRequest extends ReceiveRequest {
+  attemptId: string | undefined;
+}
+
+export interface VisibilityChange {
+  receiptHandle: string;
+  timeoutSeconds: number;
+}
+
+const receivedColumns = `
+  message_id as "messageId",
+  receipt_handle as "receiptHandle",
+  body,
+  attributes,
+  sender_id as "senderId",
+  sent_at as "sentAt",
+  first_received_at as "firstReceivedAt",
+  receive_count as "receiveCount",
+  group_id as "groupId",
+  deduplication_id as "deduplicationId",
+  sequence_number as "sequenceNumber",
+  trace_header as "traceHeader",
+  dead_letter_source_arn as "deadLetterSourceArn"`;
+
+/**
+ * The SQL functions on messages, typed. Each call is one statement and one transaction of its own; what the
+ * functions promise is written in their files.
+ */
+export class MessageStore {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async sendMessages(queueId: QueueId, messages: readonly MessageToSend[]): Promise<SentMessage[]> {
+    const rows = await runStatement<{
+      message_id: string | null;
+      maximum_message_size_bytes: number;
+    }>(this.#pool, 'select * from trunkline._send_messages($1, $2, $3, $4, $5, $6, $7, $8)', [
+      queueId,
+      messages.map((message) => message.body),
+      messages.map((message) => message.sizeBytes),
+      messages.map((message) => message.delaySeconds),
+      messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
+      messages.map((message) => message.traceHeader),
+      messages.map((message) => message.groupId),
+      messages.map((message) => message.senderId),
+    ]);
+    return rows.map((row) =>
+      row.message_id === null
+        ? { messageId: undefined, maximumMessageSizeBytes: row.maximum_message_size_bytes }
+        : { messageId: row.message_id },
+    );
+  }
+
+  /** Does not wait for a group that another transaction is sending to: that fails with TQ006. */
+  async sendFifoMessages(
+    queueId: QueueId,
+    messages: readonly FifoMessageToSend[],
+  ): Promise<SentFifoMessage[]> {
+    const rows = await runStatement<{
+      message_id: string;
+      sequence_number: string;
+      refusal: SentFifoMessage['refusal'];
+      maximum_message_size_bytes: number;
+    }>(
+      this.#pool,
+      'select * from trunkline._send_fifo_messages($1, $2, $3, $4, $5, $6, $7, $8, p_may_wait => false)',
+      [
+        queueId,
+        messages.map((message) => message.body),
+        messages.map((message) => message.sizeBytes),
+        messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
+        messages.map((message) => message.traceHeader),
+        messages.map((message) => message.groupId),
+        messages.map((message) => message.deduplicationId),
+        messages.map((message) => message.senderId),
+      ],
+    );
+    return rows.map((row) => {
+      switch (row.refusal) {
+        case null:
+          return {
+            refusal: null,
+            messageId: row.message_id,
+            sequenceNumber: row.sequence_number,
+          };
+        case 'too_long':
+          return {
+            refusal: row.refusal,
+            maximumMessageSizeBytes: row.maximum_message_size_bytes,
+          };
+        default:
+          return { refusal: row.refusal };
+      }
+    });
+  }
+
+  async receiveMessages(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
+    return await runStatement<ReceivedMessage & QueryResultRow>(
+      this.#pool,
+      `select ${receivedColumns} from trunkline._receive_messages($1, $2, $3, $4)`,
+      [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit],
+    );
+  }
+
+  async receiveFifoMessages(
+    queueId: QueueId,
+    request: FifoReceiveRequest,
+  ): Promise<ReceivedMessage[]> {
+    return await runStatement<ReceivedMessage & QueryResultRow>(
+      this.#pool,
+      `select ${receivedColumns} from trunkline._receive_fifo_messages($1, $2, $3, $4, $5)`,
+      [
+        queueId,
+        request.limit,
+        request.visibilityTimeoutSeconds,
+        request.inFlightLimit,
+        request.attemptId,
+      ],
+    );
+  }
+
+  async deleteMessages(
+    queueId: QueueId,
+    receiptHandles: readonly string[],
+  ): Promise<DeleteOutcome[]> {
+    const rows = await runStatement<{ outcome: DeleteOutcome }>(
+      this.#pool,
+      'select outcome from trunkline._delete_messages($1, $2)',
+      [queueId, receiptHandles],
+    );
+    return rows.map((row) => row.outcome);
+  }
+
+  async deleteFifoMessages(
+    queueId: QueueId,
+    receiptHandles: readonly string[],
+  ): Promise<FifoDeleteOutcome[]> {
+    const rows = await runStatement<{ outcome: FifoDeleteOutcome }>(
+      this.#pool,
+      'select outcome from trunkline._delete_fifo_messages($1, $2, p_is_own_transaction => true)',
+      [queueId, receiptHandles],
+    );
+    return rows.map((row) => row.outcome);
+  }
+
+  async changeVisibility(
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return await this.#changeVisibility('_change_visibility($1, $2, $3)', queueId, changes);
+  }
+
+  async changeFifoVisibility(
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    return await this.#changeVisibility(
+      '_change_fifo_visibility($1, $2, $3, p_is_own_transaction => true)',
+      queueId,
+      changes,
+    );
+  }
+
+  async #changeVisibility(
+    functionCall: string,
+    queueId: QueueId,
+    changes: readonly VisibilityChange[],
+  ): Promise<ChangeOutcome[]> {
+    const rows = await runStatement<{ outcome: ChangeOutcome }>(
+      this.#pool,
+      `select outcome from trunkline.${functionCall}`,
+      [
+        queueId,
+        changes.map((change) => change.receiptHandle),
+        changes.map((change) => change.timeoutSeconds),
+      ],
+    );
+    return rows.map((row) => row.outcome);
+  }
+}
