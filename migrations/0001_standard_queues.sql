@@ -52,9 +52,7 @@ create table trunkline.discarded_queues (
   account_id text not null,
   name text not null,
   is_deleted boolean not null,
-  discarded_at timestamptz not null,
-  -- A transaction older than this may still commit messages under the old id.
-  discarded_xid xid8 not null
+  discarded_at timestamptz not null
 );
 
 -- visible_at alone decides who may receive a message: in the future it is delayed (never received) or in

@@ -19,6 +19,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);

@@ -23,7 +23,7 @@ declare
 begin
   if p_except = '{}'
     and trunkline._oldest_in_drained_groups((p_queue).id, 20)
-      < coalesce(trunkline._oldest_ready_group((p_queue).id, null), p_now)
+      < coalesce(trunkline._oldest_ready_group((p_queue).id, null, p_now), p_now)
   then
     v_groups := trunkline._claim_drained_groups(p_queue, 1, p_except, 20, p_now);
     if v_groups <> '{}' then

@@ -1,6 +1,8 @@
 -- Removes up to p_limit rows of a purged or deleted queue; answers how many went. A discarded queue is
--- forgotten when nothing is left of it, no transaction is running that could still add to it, and the
--- longest cooldown for its name is over.
+-- forgotten when nothing is left of it and the longest cooldown for its name is over.
+--
+-- A transaction that looked the queue up before may still commit messages under the old id, at any time
+-- after. So when nothing else is to do, ids that belong to no queue are looked for and discarded once more.
 create or replace function trunkline._clear_discarded_queues(p_limit integer, p_now timestamptz default null)
 returns bigint
 language plpgsql
@@ -48,14 +50,32 @@ begin
       end if;
     end loop;
 
-    if v_discarded.discarded_at < v_now - interval '60 seconds'
-      and pg_snapshot_xmin(pg_current_snapshot()) >= v_discarded.discarded_xid
-      and not exists (select from trunkline.messages as message where message.queue_id = v_discarded.queue_id)
-    then
+    if v_discarded.discarded_at < v_now - interval '60 seconds' then
       delete from trunkline.queue_progress where queue_id = v_discarded.queue_id;
       delete from trunkline.discarded_queues where queue_id = v_discarded.queue_id;
     end if;
   end loop;
+
+  -- Hops from one queue id to the next instead of reading every message.
+  with recursive present as (
+    (select message.queue_id from trunkline.messages as message order by message.queue_id limit 1)
+    union all
+    select (
+      select message.queue_id
+      from trunkline.messages as message
+      where message.queue_id > present.queue_id
+      order by message.queue_id
+      limit 1
+    )
+    from present
+    where present.queue_id is not null
+  )
+  insert into trunkline.discarded_queues (queue_id, account_id, name, is_deleted, discarded_at)
+  select present.queue_id, '', '', false, v_now
+  from present
+  where present.queue_id is not null
+    and not exists (select from trunkline.queues as queue where queue.id = present.queue_id)
+  on conflict do nothing;
   return 0;
 end
 $$;

@@ -14,6 +14,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
@@ -24,11 +25,20 @@ begin
   with handle as materialized (
     select * from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles)
   ),
-  deleted as (
-    delete from trunkline.messages as message
+  -- In id order, as every statement locks messages, so that two batches cannot deadlock.
+  locked as materialized (
+    select message.id
+    from trunkline.messages as message
     where message.queue_id = p_queue_id
       and message.id = any (array(select handle.id from handle where handle.id is not null))
       and message.receipt_nonce in (select handle.nonce from handle where handle.id = message.id)
+    order by message.id
+    for update
+  ),
+  deleted as (
+    delete from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.id = any (array(select locked.id from locked))
     returning message.id, message.receipt_nonce
   ),
   counted as (

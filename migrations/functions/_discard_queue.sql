@@ -9,9 +9,6 @@ language sql
 set search_path = pg_catalog, pg_temp
 as $$
   insert into trunkline.discarded_queues
-    (queue_id, account_id, name, is_deleted, discarded_at, discarded_xid)
-  values (
-    (p_queue).id, (p_queue).account_id, (p_queue).name, p_is_deleted, p_now,
-    pg_snapshot_xmax(pg_current_snapshot())
-  )
+    (queue_id, account_id, name, is_deleted, discarded_at)
+  values ((p_queue).id, (p_queue).account_id, (p_queue).name, p_is_deleted, p_now)
 $$;

@@ -14,8 +14,8 @@ as $$
     p_settled_at,
     case
       when exists (select from trunkline.queues as queue where queue.id = p_queue_id and queue.is_fifo)
-        then trunkline._oldest_ready_group(p_queue_id, p_from)
-      else trunkline._oldest_message(p_queue_id, p_from)
+        then trunkline._oldest_ready_group(p_queue_id, p_from, p_settled_at)
+      else trunkline._oldest_message(p_queue_id, p_from, p_settled_at)
     end
   )
 $$;

@@ -1,5 +1,10 @@
--- The smallest visible_at of a queue's messages at or after p_from (null: after the low-water mark).
-create or replace function trunkline._oldest_message(p_queue_id bigint, p_from timestamptz)
+-- The smallest visible_at of a queue's messages at or after p_from (null: after the low-water mark) and not
+-- after p_until. The end matters under an old snapshot, where a walk passes entries of deleted messages.
+create or replace function trunkline._oldest_message(
+  p_queue_id bigint,
+  p_from timestamptz,
+  p_until timestamptz default 'infinity'
+)
 returns timestamptz
 language sql
 stable
@@ -17,6 +22,7 @@ as $$
       (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
       '-infinity'
     )
+    and message.visible_at <= p_until
   order by message.visible_at
   limit 1
 $$;

@@ -1,5 +1,10 @@
--- The smallest visible_at of a FIFO queue's groups at or after p_from (null: after the low-water mark).
-create or replace function trunkline._oldest_ready_group(p_queue_id bigint, p_from timestamptz)
+-- The smallest visible_at of a FIFO queue's groups at or after p_from (null: after the low-water mark) and not
+-- after p_until. The end matters under an old snapshot, where a walk passes entries of deleted messages.
+create or replace function trunkline._oldest_ready_group(
+  p_queue_id bigint,
+  p_from timestamptz,
+  p_until timestamptz default 'infinity'
+)
 returns timestamptz
 language sql
 stable
@@ -18,6 +23,7 @@ as $$
       (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
       '-infinity'
     )
+    and ready.visible_at <= p_until
   order by ready.visible_at
   limit 1
 $$;

@@ -10,6 +10,7 @@ stable
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set max_parallel_workers_per_gather = 0
 as $$
   with folded as (
     select

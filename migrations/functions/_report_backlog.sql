@@ -20,12 +20,13 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set max_parallel_workers_per_gather = 0
 as $$
 #variable_conflict use_column
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_oldest_visible_at timestamptz := trunkline._oldest_message(
-    p_queue_id, trunkline._message_low_water_mark(v_queue)
+    p_queue_id, trunkline._message_low_water_mark(v_queue), p_now
   );
   v_since trunkline.queue_statistics;
   v_minutes numeric;
@@ -46,7 +47,7 @@ begin
     counts.visible,
     counts.in_flight,
     counts.delayed,
-    case when v_oldest_visible_at <= p_now then p_now - v_oldest_visible_at end,
+    p_now - v_oldest_visible_at,
     p_now - (
       select min(message.received_at)
       from trunkline.messages as message

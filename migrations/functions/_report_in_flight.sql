@@ -16,6 +16,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set max_parallel_workers_per_gather = 0
 as $$
   select
     message.message_id,

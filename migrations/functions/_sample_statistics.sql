@@ -37,7 +37,10 @@ begin
       counts.delayed,
       totals.added,
       totals.removed,
-      least(settlement.settled_at, trunkline._oldest_message(queue.id, start.visible_from))
+      least(
+        settlement.settled_at,
+        trunkline._oldest_message(queue.id, start.visible_from, settlement.settled_at)
+      )
     )::trunkline.queue_statistics
     from trunkline.queues as queue
     cross join trunkline.settlement as settlement

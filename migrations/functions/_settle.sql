@@ -1,15 +1,15 @@
 -- Moves what only a settled past allows: folds count deltas, and moves low-water marks up.
 --
 -- A point in time is settled when every transaction that could have written before it has ended. Every
--- writer takes its transaction id first and reads the clock or draws a delta id afterwards; so once the
--- oldest running transaction is younger than the newest at the time of a candidate, all rows with earlier
--- times and ids are in sight. pg_snapshot_xmin passes over transactions that only read, which is what keeps
--- a report or a dump from holding the marks back.
+-- writer takes its transaction id first and reads the clock or draws a delta id afterwards. A candidate is
+-- made the other way round, clock and delta id first and this transaction's id afterwards; so whoever may
+-- have written earlier times or ids has a smaller transaction id, and has ended once no smaller one is
+-- running. pg_snapshot_xmin passes over transactions that only read, which is what keeps a report or a dump
+-- from holding the marks back.
 --
--- Answers whether there may be more to settle soon: false when nothing was sent or deleted since the last
--- time, or while another server is at it.
+-- Answers how many deltas it folded: null when there are none to fold, or while another server is at it.
 create or replace function trunkline._settle(p_now timestamptz default null)
-returns boolean
+returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -18,18 +18,26 @@ as $$
 declare
   v_settlement trunkline.settlement;
   v_folded_through bigint;
+  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_last_delta_id bigint;
+  v_folded bigint := 0;
 begin
+  if pg_current_xact_id_if_assigned() is not null then
+    raise exception 'trunkline._settle() needs a transaction of its own.';
+  end if;
   if not exists (
     select
     from trunkline.count_deltas as delta
     where delta.id > (select settlement.settled_delta_id from trunkline.settlement)
   ) then
-    return false;
+    return null;
   end if;
+
+  select last_value into v_last_delta_id from trunkline.count_delta_ids;
 
   select * into v_settlement from trunkline.settlement for update skip locked;
   if not found then
-    return false;
+    return null;
   end if;
 
   if pg_snapshot_xmin(pg_current_snapshot()) >= v_settlement.candidate_xid then
@@ -47,40 +55,40 @@ begin
       select folded.queue_id, sum(folded.added) as added, sum(folded.removed) as removed
       from folded
       group by folded.queue_id
+    ),
+    moved as (
+      insert into trunkline.queue_progress as progress (queue_id, added, removed, folded_through, visible_from)
+      select
+        active.queue_id,
+        active.added,
+        active.removed,
+        v_settlement.settled_delta_id,
+        trunkline._low_water_mark(active.queue_id, v_settlement.settled_at)
+      from active
+      on conflict (queue_id) do update
+      set added = progress.added + excluded.added,
+          removed = progress.removed + excluded.removed,
+          folded_through = excluded.folded_through,
+          visible_from = greatest(progress.visible_from, excluded.visible_from),
+          sampled_at = case when progress.sampled_at > v_now - interval '5 minutes' then progress.sampled_at end
     )
-    insert into trunkline.queue_progress as progress (
-      queue_id, added, removed, folded_through, visible_from, in_flight_sample, sampled_at
-    )
-    select
-      active.queue_id,
-      active.added,
-      active.removed,
-      v_settlement.settled_delta_id,
-      trunkline._low_water_mark(active.queue_id, v_settlement.settled_at),
-      counts.in_flight,
-      coalesce(p_now, clock_timestamp())
-    from active
-    cross join lateral trunkline._queue_counts(active.queue_id, p_now) as counts
-    on conflict (queue_id) do update
-    set added = progress.added + excluded.added,
-        removed = progress.removed + excluded.removed,
-        folded_through = excluded.folded_through,
-        visible_from = greatest(progress.visible_from, excluded.visible_from),
-        in_flight_sample = excluded.in_flight_sample,
-        sampled_at = excluded.sampled_at;
+    select count(*) into v_folded from folded;
+
+    -- The next candidate, and only now: one that moved on while a transaction keeps it from settling would
+    -- never settle under transactions that overlap without end.
+    v_settlement.candidate_at := v_now;
+    v_settlement.candidate_delta_id := v_last_delta_id;
+    v_settlement.candidate_xid := pg_current_xact_id();
+
+    update trunkline.settlement
+    set settled_at = v_settlement.settled_at,
+        settled_delta_id = v_settlement.settled_delta_id,
+        candidate_at = v_settlement.candidate_at,
+        candidate_delta_id = v_settlement.candidate_delta_id,
+        candidate_xid = v_settlement.candidate_xid;
   end if;
 
-  v_settlement.candidate_at := coalesce(p_now, clock_timestamp());
-  select last_value into v_settlement.candidate_delta_id from trunkline.count_delta_ids;
-  -- A statement of its own, so its snapshot is younger than the two values above.
-  v_settlement.candidate_xid := pg_snapshot_xmax(pg_current_snapshot());
-
-  update trunkline.settlement
-  set settled_at = v_settlement.settled_at,
-      settled_delta_id = v_settlement.settled_delta_id,
-      candidate_at = v_settlement.candidate_at,
-      candidate_delta_id = v_settlement.candidate_delta_id,
-      candidate_xid = v_settlement.candidate_xid;
-  return true;
+  perform trunkline._sample_in_flight(v_now);
+  return v_folded;
 end
 $$;

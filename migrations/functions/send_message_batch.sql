@@ -48,7 +48,9 @@ begin
   );
   perform trunkline._check_trace_headers(trace_headers);
   v_sizes := array(
-    select octet_length(given.body) + coalesce(trunkline._message_attributes_size(given.attributes), 0)
+    -- Calling a function for nothing would take a quarter of the time of 100 000 messages.
+    select octet_length(given.body)
+      + case when given.attributes is null then 0 else trunkline._message_attributes_size(given.attributes) end
     from unnest(message_bodies, v_attributes) with ordinality as given (body, attributes, position)
     order by given.position
   );
@@ -87,7 +89,7 @@ begin
     given.message_id,
     trunkline._sequence_number(given.sequence_number),
     md5(given.body),
-    trunkline._message_attributes_md5(given.attributes)
+    case when given.attributes is not null then trunkline._message_attributes_md5(given.attributes) end
   from unnest(v_message_ids, v_sequence_numbers, message_bodies, v_attributes) with ordinality
     as given (message_id, sequence_number, body, attributes, position)
   order by given.position;

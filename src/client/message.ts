@@ -1,4 +1,8 @@
-import { fromStoredAttributes, type MessageAttributeValues, type StoredAttributes } from './message-attributes.ts';
+import {
+  fromStoredAttributes,
+  type MessageAttributeValues,
+  type StoredAttributes,
+} from './message-attributes.ts';
 
 /** A received message. The names are those of SQS and of the columns of `trunkline.receive_message`. */
 export interface Message {

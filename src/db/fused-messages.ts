@@ -103,8 +103,12 @@ export class FusedMessages {
     return this.#sends.submit(queueId, messages);
   }
 
-  sendFifo(queueId: QueueId, messages: readonly FifoMessageToSend[]): Promise<SentFifoMessage[]> {
-    return this.#fifoSends.submit(queueId, messages);
+  /** A send to a FIFO queue, still to be done, with others or alone. */
+  fifoSend(queueId: QueueId, messages: readonly FifoMessageToSend[]) {
+    return {
+      together: () => this.#fifoSends.submit(queueId, messages),
+      alone: () => this.#store.sendFifoMessages(queueId, messages),
+    };
   }
 
   async receive(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {

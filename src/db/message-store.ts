@@ -64,6 +64,11 @@ export interface VisibilityChange {
   timeoutSeconds: number;
 }
 
+/** PostgreSQL takes no text with U+0000. No receipt handle has one, nor is the empty text a handle. */
+function storable(receiptHandle: string): string {
+  return receiptHandle.includes('\0') ? '' : receiptHandle;
+}
+
 const receivedColumns = `
   message_id as "messageId",
   receipt_handle as "receiptHandle",
@@ -186,7 +191,7 @@ export class MessageStore {
     const rows = await runStatement<{ outcome: DeleteOutcome }>(
       this.#pool,
       'select outcome from trunkline._delete_messages($1, $2)',
-      [queueId, receiptHandles],
+      [queueId, receiptHandles.map(storable)],
     );
     return rows.map((row) => row.outcome);
   }
@@ -198,7 +203,7 @@ export class MessageStore {
     const rows = await runStatement<{ outcome: FifoDeleteOutcome }>(
       this.#pool,
       'select outcome from trunkline._delete_fifo_messages($1, $2, p_is_own_transaction => true)',
-      [queueId, receiptHandles],
+      [queueId, receiptHandles.map(storable)],
     );
     return rows.map((row) => row.outcome);
   }
@@ -231,7 +236,7 @@ export class MessageStore {
       `select outcome from trunkline.${functionCall}`,
       [
         queueId,
-        changes.map((change) => change.receiptHandle),
+        changes.map((change) => storable(change.receiptHandle)),
         changes.map((change) => change.timeoutSeconds),
       ],
     );

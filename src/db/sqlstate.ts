@@ -64,6 +64,13 @@ export function toCallerError(error: unknown): unknown {
         'A transaction that has not ended yet is at work on the same message group. Try again.',
       );
     }
+    if (error.code === '22021' || error.code === '22P05') {
+      // Only U+0000 gets this far.
+      return new SqsError(
+        'InvalidParameterValue',
+        'A parameter holds the character U+0000, which cannot be part of any name or value.',
+      );
+    }
     const name = raised[error.code as keyof typeof raised];
     if (name !== undefined) {
       return new SqsError(name, error.message);

@@ -18,11 +18,15 @@ import {
 import type { WireAnswer } from '../protocol/codec.ts';
 import { SqsError } from '../sqs/errors.ts';
 import { addressFromPath } from '../sqs/queue-address.ts';
+import { closeConnectionsWhenAnswered } from './close-connections.ts';
 
-export interface AppOptions {
+export interface QueueApiOptions {
   services: Services;
-  /** The base of queue URLs; undefined: the host that the client used. */
+  /** The base of queue URLs; undefined: the host that the client used, and the prefix of the routes. */
   baseUrl: string | undefined;
+}
+
+export interface AppOptions extends QueueApiOptions {
   logLevel: string;
   /** Resolves when the server can do its work; rejects with the reason when it cannot. */
   checkHealth(): Promise<void>;
@@ -46,13 +50,31 @@ export function buildApp({
   const app = fastify({
     logger: { level: logLevel, serializers: { err: describeError } },
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: bodyLimitBytes,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
+    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 2_000 },
   });
 
+  closeConnectionsWhenAnswered(app);
+  addQueueApi(app, { services, baseUrl });
+
+  app.get('/health', async (_request, reply) => {
+    try {
+      await checkHealth();
+      return { status: 'ok' };
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return reply.status(503).send({ status: 'unavailable', reason });
+    }
+  });
+
+  return app;
+}
+
+/** Adds the SQS API below the prefix of an instance, whose parsers and error handler become the API's. */
+export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueApiOptions): void {
   // The protocols tell themselves apart by more than the content type, so every body arrives as bytes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -66,24 +88,17 @@ export function buildApp({
   // Methods other than those of the two protocols.
   app.setNotFoundHandler((request, reply) => send(reply, request.id, unknownOperation()));
 
-  app.get('/health', async (_request, reply) => {
-    try {
-      await checkHealth();
-      return { status: 'ok' };
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return reply.status(503).send({ status: 'unavailable', reason });
-    }
-  });
-
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/*',
-    handler: async (request, reply) => {
-      send(reply, request.id, await answer(request, reply));
-      return reply;
-    },
-  });
+  for (const url of ['/', '/*']) {
+    app.route({
+      method: ['GET', 'POST'],
+      url,
+      bodyLimit: bodyLimitBytes,
+      handler: async (request, reply) => {
+        send(reply, request.id, await answer(request, reply));
+        return reply;
+      },
+    });
+  }
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<WireAnswer> {
     const { path } = splitUrl(request);
@@ -96,7 +111,7 @@ export function buildApp({
     return await execute(
       {
         ...services,
-        baseUrl: baseUrl ?? `${request.protocol}://${request.host}`,
+        baseUrl: baseUrl ?? `${request.protocol}://${request.host}${app.prefix}`,
         pathQueue: addressFromPath(path),
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id'),
@@ -106,8 +121,6 @@ export function buildApp({
       decoded,
     );
   }
-
-  return app;
 }
 
 /** Just the words of an error: pg hangs whole clients on its errors, cancellation keys included. */

@@ -1,9 +1,13 @@
 import type { Pool } from 'pg';
 import type { Service } from './service.ts';
 
-/** Settling while there is something to settle; the low-water marks lag behind by about this. */
-const settlePauseMs = 300;
-const longestSettlePauseMs = 5_000;
+/**
+ * Between settlings: short under traffic, since the low-water marks lag behind by about this and receives
+ * walk what lies between; longer otherwise, since each leaves a dead row version or two.
+ */
+const settlePauseMs = { busy: 300, quiet: 2_000, idle: 5_000 };
+/** Statements since the last settling that make a server busy. */
+const busyStatements = 500;
 const rescanPauseMs = 60_000;
 const janitorPauseMs = 10_000;
 /** Shorter: until it ran, receives have to look at the rows of empty groups. */
@@ -15,15 +19,17 @@ const betweenBatchesMs = 20;
 
 /** Folds message counts and moves the low-water marks of receiving. */
 export function settleService(pool: Pool): Service {
-  let pauseMs = settlePauseMs;
   return {
     name: 'settle',
     async runOnce() {
-      const { rows } = await pool.query<{ is_active: boolean }>(
-        'select trunkline._settle() as is_active',
+      const { rows } = await pool.query<{ folded: string | null }>(
+        'select trunkline._settle() as folded',
       );
-      pauseMs = rows[0]?.is_active ? settlePauseMs : Math.min(pauseMs * 2, longestSettlePauseMs);
-      return pauseMs;
+      const folded = rows[0]?.folded ?? null;
+      if (folded === null) {
+        return settlePauseMs.idle;
+      }
+      return Number(folded) > busyStatements ? settlePauseMs.busy : settlePauseMs.quiet;
     },
   };
 }

@@ -25,7 +25,9 @@ export async function execute(
     );
   }
   try {
-    const output = await operation.run(context, request.readInput(operation.shapes.input));
+    const output = await context.workInHand.do(() =>
+      operation.run(context, request.readInput(operation.shapes.input)),
+    );
     return request.writeOutput(operation.action, operation.shapes.output, output);
   } catch (error) {
     throw toCallerError(error);

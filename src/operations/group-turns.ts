@@ -7,25 +7,34 @@ const patienceMs = 10_000;
 const firstPauseMs = 2;
 const longestPauseMs = 50;
 
+/** A send that can go in one statement with others, or by itself. */
+export interface GroupSend<Result> {
+  together(): Promise<Result>;
+  alone(): Promise<Result>;
+}
+
 /**
  * Lets one send at a time have a message group, and keeps trying while a transaction elsewhere has it.
  *
  * The lock of a group is the database's, held until its transaction ends, and an application may keep one
  * open for minutes. A send that waited for it in the database would keep a connection, and ten such sends
- * the whole pool; so the database is asked without waiting, and the waiting is done here.
+ * the whole pool; so the database is asked without waiting, and the waiting is done here. A send that met a
+ * busy group goes alone from then on, so that it fails no statement that carries the sends of others.
  */
 export class GroupTurns {
   readonly #last = new Map<string, Promise<unknown>>();
+  readonly #busy = new Set<string>();
 
-  /** @throws the work's error; the database's TQ006 when a group stayed busy */
+  /** @throws the send's error; one that isGroupBusy knows when a group stayed busy */
   async take<Result>(
     queueId: QueueId,
     groupIds: readonly string[],
-    send: () => Promise<Result>,
+    send: GroupSend<Result>,
   ): Promise<Result> {
     const keys = [...new Set(groupIds)].map((groupId) => `${queueId} ${groupId}`);
+    const deadlineMs = performance.now() + patienceMs;
     const before = Promise.all(keys.map((key) => this.#last.get(key)));
-    const turn = before.then(() => sendPatiently(send));
+    const turn = before.then(() => this.#sendPatiently(keys, send, deadlineMs));
     const settled = turn.catch(() => {});
     for (const key of keys) {
       this.#last.set(key, settled);
@@ -36,20 +45,35 @@ export class GroupTurns {
       for (const key of keys) {
         if (this.#last.get(key) === settled) {
           this.#last.delete(key);
+          this.#busy.delete(key);
         }
       }
     }
   }
-}
 
-async function sendPatiently<Result>(send: () => Promise<Result>): Promise<Result> {
-  const deadlineMs = performance.now() + patienceMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!isGroupBusy(error) || performance.now() > deadlineMs) {
-        throw error;
+  async #sendPatiently<Result>(
+    keys: readonly string[],
+    send: GroupSend<Result>,
+    deadlineMs: number,
+  ): Promise<Result> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const isKnownBusy = keys.some((key) => this.#busy.has(key));
+      try {
+        const result = await (isKnownBusy ? send.alone() : send.together());
+        for (const key of keys) {
+          this.#busy.delete(key);
+        }
+        return result;
+      } catch (error) {
+        if (!isGroupBusy(error)) {
+          throw error;
+        }
+        for (const key of keys) {
+          this.#busy.add(key);
+        }
+        if (performance.now() > deadlineMs) {
+          throw error;
+        }
       }
       await sleep(pauseMs * (0.5 + Math.random()));
     }

@@ -5,6 +5,7 @@ import type { Static, TSchema } from '../sqs/shapes/schema.ts';
 import type { GroupTurns } from './group-turns.ts';
 import type { QueueDirectory } from './queue-directory.ts';
 import type { WaitingPolls } from './waiting-polls.ts';
+import type { WorkInHand } from './work-in-hand.ts';
 
 /** What operations work with, the same for all requests of a server. */
 export interface Services {
@@ -13,6 +14,7 @@ export interface Services {
   queues: QueueDirectory;
   polls: WaitingPolls;
   groupTurns: GroupTurns;
+  workInHand: WorkInHand;
   /** A queue may have messages to receive: wakes waiting polls, here and on other servers. */
   announceMessages(queueId: QueueId): void;
   accountId: string;

@@ -68,8 +68,10 @@ function sendToFifoQueue(context: RequestContext, queue: Queue, entries: Entry[]
     (entry, emptyBody) => requireFifoMessage(context, entry, emptyBody),
     async (messages) => {
       const groupIds = messages.map(({ groupId }) => groupId);
-      const all = await context.groupTurns.take(queue.id, groupIds, () =>
-        context.messages.sendFifo(queue.id, messages),
+      const all = await context.groupTurns.take(
+        queue.id,
+        groupIds,
+        context.messages.fifoSend(queue.id, messages),
       );
       return all.map((sent): Stored => {
         switch (sent.refusal) {

@@ -36,8 +36,10 @@ async function sendToStandardQueue(context: RequestContext, queue: Queue, input:
 async function sendToFifoQueue(context: RequestContext, queue: Queue, input: MessageInput) {
   const { message, checksums } = requireFifoMessage(context, input);
   requireSize(message.sizeBytes);
-  const [sent] = await context.groupTurns.take(queue.id, [message.groupId], () =>
-    context.messages.sendFifo(queue.id, [message]),
+  const [sent] = await context.groupTurns.take(
+    queue.id,
+    [message.groupId],
+    context.messages.fifoSend(queue.id, [message]),
   );
   if (sent?.refusal === 'too_long') {
     throw messageTooLong(sent.maximumMessageSizeBytes);

@@ -39,6 +39,7 @@ export class WaitingPolls {
   readonly #intervalMs: number;
   readonly #rooms = new Map<QueueId, QueueRoom>();
   #lookOutTimer: NodeJS.Timeout | undefined;
+  #isLookingOut = false;
   #isWaiting = false;
   #isClosed = false;
 
@@ -49,6 +50,10 @@ export class WaitingPolls {
 
   get isEmpty(): boolean {
     return this.#rooms.size === 0;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Joins the polls of a queue. To be called before the first attempt to receive, and left in the end. */
@@ -122,6 +127,9 @@ export class WaitingPolls {
 
   #startLookOut(): void {
     this.#setWaiting(true);
+    if (this.#isLookingOut) {
+      return;
+    }
     this.#lookOutTimer ??= setTimeout(
       () => void this.#lookOut(),
       this.#intervalMs * (0.75 + Math.random() / 2),
@@ -129,6 +137,8 @@ export class WaitingPolls {
   }
 
   async #lookOut(): Promise<void> {
+    this.#lookOutTimer = undefined;
+    this.#isLookingOut = true;
     const waitedFor = [...this.#rooms].filter(([, room]) => room.waiters.size > 0);
     try {
       if (waitedFor.length > 0) {
@@ -140,7 +150,7 @@ export class WaitingPolls {
     } catch (error) {
       this.#options.onLookOutError(error);
     }
-    this.#lookOutTimer = undefined;
+    this.#isLookingOut = false;
     if (!this.#isClosed && !this.isEmpty) {
       this.#startLookOut();
     }
@@ -192,16 +202,19 @@ export class Poll {
   ): Promise<Item[]> {
     for (;;) {
       const seen = this.#room.hints;
-      const found = await attempt();
+      const found = await this.#attempt(attempt);
       if (found.length > 0) {
         this.#polls.hint(this.#queueId);
         return found;
       }
-      const isHinted = this.#room.hints !== seen;
-      if (
-        !isHinted &&
-        !(await this.#polls.wait(this.#room, deadlineMs - performance.now(), signal))
-      ) {
+      if (this.#polls.isClosed || performance.now() >= deadlineMs) {
+        return [];
+      }
+      // A hint that came during the attempt may be about what the attempt was too early for.
+      const hasTurn =
+        this.#room.hints !== seen ||
+        (await this.#polls.wait(this.#room, deadlineMs - performance.now(), signal));
+      if (!hasTurn) {
         return [];
       }
       if (signal.aborted) {
@@ -209,6 +222,16 @@ export class Poll {
         this.#polls.hint(this.#queueId);
         return [];
       }
+    }
+  }
+
+  async #attempt<Item>(attempt: () => Promise<Item[]>): Promise<Item[]> {
+    try {
+      return await attempt();
+    } catch (error) {
+      // Whatever there is to find is for the next poll to find.
+      this.#polls.hint(this.#queueId);
+      throw error;
     }
   }
 

@@ -1,5 +1,5 @@
 import { SqsError } from '../sqs/errors.ts';
-import { queryNames, type Static, type TSchema, Type } from '../sqs/shapes/schema.ts';
+import { queryNames, type Static, type TSchema, Type, yieldsTo } from '../sqs/shapes/schema.ts';
 import { integerFromText } from './json-shape.ts';
 
 /** Form parameters by the periods in their names: `Entry.1.Id=a` is a leaf three levels down. */
@@ -32,11 +32,14 @@ export function parameterTree(parameters: URLSearchParams): ParameterTree {
   return root;
 }
 
-/** The items of a flattened list or map in index order; without an index there is one item. */
+/**
+ * The items of a flattened list or map in index order. Without an index there is one item; an empty value is
+ * how clients write an empty list.
+ */
 function items(node: ParameterTree): ParameterTree[] {
   const indexed = [...node.children].filter(([segment]) => /^\d{1,6}$/.test(segment));
   if (indexed.length === 0) {
-    return [node];
+    return node.children.size === 0 && !node.value ? [] : [node];
   }
   return indexed.sort(([a], [b]) => Number(a) - Number(b)).map(([, child]) => child);
 }
@@ -70,7 +73,10 @@ function read(schema: TSchema, node: ParameterTree): unknown {
         members.push([name, read(member, child)]);
       }
     }
-    return Object.fromEntries(members);
+    const given = new Set(members.map(([name]) => name));
+    return Object.fromEntries(
+      members.filter(([name]) => !given.has(yieldsTo(schema.properties[name]) ?? '')),
+    );
   }
   const value = node.value ?? '';
   if (Type.IsInteger(schema)) {

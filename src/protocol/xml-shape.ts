@@ -1,5 +1,6 @@
 import { XMLBuilder } from 'fast-xml-parser';
 import { queryNames, type TSchema, Type } from '../sqs/shapes/schema.ts';
+import { withoutForbiddenCharacters } from '../sqs/text.ts';
 
 const namespace = 'http://queue.amazonaws.com/doc/2012-11-05/';
 
@@ -18,7 +19,10 @@ const builder = new XMLBuilder({
   suppressEmptyNode: true,
   processEntities: false,
   tagValueProcessor: (_name, value) =>
-    String(value).replace(/[&<>"\r]/g, (character) => references[character] ?? character),
+    withoutForbiddenCharacters(String(value)).replace(
+      /[&<>"\r]/g,
+      (character) => references[character] ?? character,
+    ),
 });
 
 type XmlNode = string | { [element: string]: XmlNode | XmlNode[] };

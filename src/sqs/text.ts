@@ -4,9 +4,15 @@
  * Source: SendMessage in the SQS API reference.
  */
 const outsideXml = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+const allOutsideXml = new RegExp(outsideXml, 'gu');
 
 export function hasOnlyXmlCharacters(text: string): boolean {
   return !outsideXml.test(text);
+}
+
+/** For texts that repeat what a caller sent, and have to go into XML all the same. */
+export function withoutForbiddenCharacters(text: string): string {
+  return text.replace(allOutsideXml, '\u{FFFD}');
 }
 
 const identifier = /^[!-~]{1,128}$/;

@@ -13,6 +13,8 @@ const mayImport: Record<string, readonly string[]> = {
   operations: ['sqs', 'protocol', 'db'],
   maintenance: ['sqs', 'db'],
   http: ['sqs', 'protocol', 'operations'],
+  client: ['sqs', 'db'],
+  plugin: ['sqs', 'http', 'client', '.'],
   '.': ['sqs', 'protocol', 'db', 'embedded', 'operations', 'maintenance', 'http'],
 };
 

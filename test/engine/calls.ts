@@ -227,11 +227,11 @@ export async function deleteQueue(
 }
 
 export async function settle(connection: Connection, now?: Instant): Promise<boolean> {
-  const { rows } = await connection.query<{ is_active: boolean }>(
-    'select trunkline._settle($1) as is_active',
+  const { rows } = await connection.query<{ folded: string | null }>(
+    'select trunkline._settle($1) as folded',
     [now],
   );
-  return rows[0]?.is_active === true;
+  return typeof rows[0]?.folded === 'string';
 }
 
 /** Answers the queues whose mark was lowered. */

@@ -345,6 +345,6 @@ it('does what the model of a standard queue does', { timeout: 120_000 }, async (
         await deleteQueue(database.pool, real.queueId, new Date(model.nowMs));
       }
     }),
-    { numRuns: 250 },
+    { numRuns: 200 },
   );
 });

@@ -125,7 +125,9 @@ describeOverBothProtocols('Attributes of a FIFO queue', (sqs) => {
 
   it('go with names that end in .fifo, and with no others', async () => {
     const wrong = { code: 'InvalidParameterValue', status: 400 };
-    expect(await refusal(sqs.createQueue({ FifoQueue: 'true' }, randomUUID()))).toMatchObject(wrong);
+    expect(await refusal(sqs.createQueue({ FifoQueue: 'true' }, randomUUID()))).toMatchObject(
+      wrong,
+    );
     expect(await refusal(sqs.createQueue({}, `${randomUUID()}.fifo`))).toMatchObject(wrong);
   });
 });

@@ -72,8 +72,7 @@ export async function configure(
   }
 }
 
-export const sendCall =
-  'trunkline._send_fifo_messages($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)';
+export const sendCall = 'trunkline._send_fifo_messages($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)';
 
 export function sendParameters(
   queueId: string,

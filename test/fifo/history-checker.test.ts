@@ -52,7 +52,10 @@ const deletions = [deletion(100, 'A'), deletion(120, 'B')];
 describe('A history without faults', () => {
   it.each<[string, History]>([
     ['is empty', history({})],
-    ['delivers and deletes in order', history({ sends, receives: [receive(50, ...both)], deletions })],
+    [
+      'delivers and deletes in order',
+      history({ sends, receives: [receive(50, ...both)], deletions }),
+    ],
     [
       'delivers the next message while the deletion of the one before is under way',
       history({

@@ -154,9 +154,7 @@ function checkEnd({ id, group, deliveries, deletions }: Message, faults: string[
   const ownEndMs = Math.max(...own.map(({ endMs }) => endMs));
   const isSuperseded = deliveries.some(
     ({ receiptHandle, startMs, endMs }) =>
-      receiptHandle !== deletion.receiptHandle &&
-      startMs > ownEndMs &&
-      endMs < deletion.startMs,
+      receiptHandle !== deletion.receiptHandle && startMs > ownEndMs && endMs < deletion.startMs,
   );
   if (isSuperseded) {
     faults.push(`${id} was deleted by the handle of an earlier receive.`);

@@ -112,7 +112,11 @@ class Recorder {
     return isCommitted;
   }
 
-  async receive(client: Connection, attemptId: string | undefined, isKept = true): Promise<Delivery[]> {
+  async receive(
+    client: Connection,
+    attemptId: string | undefined,
+    isKept = true,
+  ): Promise<Delivery[]> {
     const timeoutSeconds = pick([1, 1, 1, 2]);
     const startMs = performance.now();
     if (!isKept) {
@@ -264,52 +268,45 @@ async function maintainUntilOver(recorder: Recorder) {
   }
 }
 
-it(
-  'keeps every promise among many senders and receivers',
-  { timeout: seconds * 1_000 + 2 * drainMs },
-  async () => {
-    const recorder = new Recorder(await createFifoQueue(pool));
-    const clients = await Promise.all(
-      Array.from({ length: senders + receivers }, async () => {
-        const client = new Client({ connectionString: database.url });
-        await client.connect();
-        return client;
-      }),
-    );
-    try {
-      const sending = clients
-        .slice(0, senders)
-        .map((client, index) => sendUntilDone(recorder, client, index));
-      const receiving = clients
-        .slice(senders)
-        .map((client) => receiveUntilOver(recorder, client));
-      const background = [...receiving, maintainUntilOver(recorder)];
-      await sleep(seconds * 1_000);
-      recorder.areSendersDone = true;
-      await Promise.all(sending);
-      const deadlineMs = performance.now() + drainMs;
-      while (recorder.backlog > 0 && performance.now() < deadlineMs) {
-        await sleep(50);
-      }
-      recorder.isOver = true;
-      await Promise.all(background);
-    } finally {
-      await Promise.all(clients.map((client) => client.end()));
+it('keeps every promise among many senders and receivers', {
+  timeout: seconds * 1_000 + 2 * drainMs,
+}, async () => {
+  const recorder = new Recorder(await createFifoQueue(pool));
+  const clients = await Promise.all(
+    Array.from({ length: senders + receivers }, async () => {
+      const client = new Client({ connectionString: database.url });
+      await client.connect();
+      return client;
+    }),
+  );
+  try {
+    const sending = clients
+      .slice(0, senders)
+      .map((client, index) => sendUntilDone(recorder, client, index));
+    const receiving = clients.slice(senders).map((client) => receiveUntilOver(recorder, client));
+    const background = [...receiving, maintainUntilOver(recorder)];
+    await sleep(seconds * 1_000);
+    recorder.areSendersDone = true;
+    await Promise.all(sending);
+    const deadlineMs = performance.now() + drainMs;
+    while (recorder.backlog > 0 && performance.now() < deadlineMs) {
+      await sleep(50);
     }
+    recorder.isOver = true;
+    await Promise.all(background);
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
 
-    expect(findFaults(recorder.history)).toEqual([]);
-    expect(await countMessages(pool, recorder.queueId)).toEqual({
-      visible: 0,
-      inFlight: 0,
-      delayed: 0,
-    });
-    // Enough happened to judge by.
-    const { sends, receives, deletions, changes } = recorder.history;
-    for (const calls of [sends, receives, deletions, changes]) {
-      expect(calls.length).toBeGreaterThan(seconds);
-    }
-    if (process.env['HISTORY_PRINT']) {
-      process.stderr.write(JSON.stringify({ sends: sends.length, committed: sends.filter(s=>s.isCommitted).length, distinct: new Set(sends.filter(s=>s.isCommitted).map(s=>s.messageId)).size, receives: receives.filter(r=>r.messages.length>0).length, delivered: receives.reduce((n,r)=>n+r.messages.length,0), deletions: deletions.length, outcomes: Object.fromEntries(['deleted','missing','expired'].map(o=>[o,deletions.filter(d=>d.outcome===o).length])), changes: changes.length, changed: changes.filter(c=>c.outcome==='changed').length, backlog: recorder.backlog })+'\n');
-    }
-  },
-);
+  expect(findFaults(recorder.history)).toEqual([]);
+  expect(await countMessages(pool, recorder.queueId)).toEqual({
+    visible: 0,
+    inFlight: 0,
+    delayed: 0,
+  });
+  // Enough happened to judge by.
+  const { sends, receives, deletions, changes } = recorder.history;
+  for (const calls of [sends, receives, deletions, changes]) {
+    expect(calls.length).toBeGreaterThan(seconds);
+  }
+});

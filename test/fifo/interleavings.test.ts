@@ -202,27 +202,22 @@ describe('Two sends with one deduplication id', () => {
 
   it('cannot deadlock, whatever order they list several ids in', async () => {
     const queueId = await createFifoQueue(pool);
-    const listed = [
-      { group: 'g', deduplicationId: 'x' },
-      { group: 'g', deduplicationId: 'y' },
+    const listed = (group: string, ids: string[]) =>
+      ids.map((deduplicationId) => ({ group, deduplicationId }));
+    const [ann, bob, cid] = [
+      await openParty(database),
+      await openParty(database),
+      await openParty(database),
     ];
-    const reversed = [
-      { group: 'h', deduplicationId: 'y' },
-      { group: 'h', deduplicationId: 'x' },
-    ];
-    const [ann, bob] = [await openParty(database), await openParty(database)];
-    for (let round = 0; round < 20; round += 1) {
-      const named = (messages: typeof listed) =>
-        messages.map((message) => ({
-          ...message,
-          deduplicationId: message.deduplicationId + round,
-        }));
-      const [first, second] = await Promise.all([
-        sendAll(ann.client, queueId, named(listed)),
-        sendAll(bob.client, queueId, named(reversed)),
-      ]);
-      expect(second.reverse()).toEqual(first);
-    }
+    await ann.begin();
+    await send(ann.client, queueId, 'f', 'm');
+    const one = sendAll(bob.client, queueId, listed('g', ['a', 'm', 'z']));
+    await bob.isKeptWaiting();
+    const other = sendAll(cid.client, queueId, listed('h', ['z', 'm', 'a']));
+    await cid.isKeptWaiting();
+    await ann.commit();
+    expect(await other).toEqual((await one).reverse());
+    expect((await receiveBodies(pool, queueId)).sort()).toEqual(['a', 'm', 'z']);
   });
 });
 
@@ -646,6 +641,33 @@ describe('A long transaction that has sent to a group', () => {
   });
 });
 
+describe('Two calls that send to several groups in opposite order', () => {
+  it('cannot deadlock, because each takes its locks in one order', async () => {
+    const queueId = await createFifoQueue(pool);
+    const listed = (name: string, groups: string[]) =>
+      groups.map((group) => ({ group, deduplicationId: `${group}-${name}` }));
+    const groups = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const parties = await Promise.all(groups.map(() => openParty(database)));
+    // Whatever order the locks have, one of these stops both calls half-way.
+    for (const [index, group] of groups.entries()) {
+      const [ann, bob, cid] = [
+        parties[index],
+        await openParty(database),
+        await openParty(database),
+      ];
+      await ann?.begin();
+      await send(ann?.client ?? pool, queueId, group, `${group}-ann ${index}`);
+      const one = sendAll(bob.client, queueId, listed(`bob ${index}`, groups));
+      await bob.isKeptWaiting();
+      const other = sendAll(cid.client, queueId, listed(`cid ${index}`, [...groups].reverse()));
+      await cid.isKeptWaiting();
+      await ann?.commit();
+      await Promise.all([one, other]);
+    }
+    expect(await countMessages(pool, queueId)).toMatchObject({ visible: 7 * 15 });
+  });
+});
+
 describe('Two transactions that send to two groups in opposite order', () => {
   it('end with a retryable error for one of them, and nothing is lost', async () => {
     const queueId = await createFifoQueue(pool);
@@ -680,7 +702,9 @@ describe('Two transactions that send to two groups in opposite order', () => {
 });
 
 describe('A transaction that sends to 100 000 groups', () => {
-  it('succeeds with a bounded number of locks, and stops no consumer', { timeout: 60_000 }, async () => {
+  it('succeeds with a bounded number of locks, and stops no consumer', {
+    timeout: 60_000,
+  }, async () => {
     const [queueId, otherQueueId] = [await createFifoQueue(pool), await createFifoQueue(pool)];
     await send(pool, queueId, 'before', 'before');
     const ann = await openParty(database);
@@ -704,14 +728,22 @@ describe('A transaction that sends to 100 000 groups', () => {
     const [before] = await receive(pool, queueId);
     expect(before?.body).toBe('before');
     const handles = [before?.receiptHandle ?? ''];
-    expect(await deleteAll(pool, queueId, handles, { isOwnTransaction: true })).toEqual(['deleted']);
+    expect(await deleteAll(pool, queueId, handles, { isOwnTransaction: true })).toEqual([
+      'deleted',
+    ]);
     await send(pool, otherQueueId, 'g1', 'x', { mayWait: false });
     expect(await receiveBodies(pool, otherQueueId)).toEqual(['x']);
     // Beyond 128 groups the transaction has the locks of whole buckets.
-    await expect(send(pool, queueId, 'g1', 'later', { mayWait: false })).rejects.toMatchObject(busy);
+    await expect(send(pool, queueId, 'g1', 'later', { mayWait: false })).rejects.toMatchObject(
+      busy,
+    );
 
     await ann.commit();
-    expect(await countMessages(pool, queueId)).toEqual({ visible: 100_000, inFlight: 0, delayed: 0 });
+    expect(await countMessages(pool, queueId)).toEqual({
+      visible: 100_000,
+      inFlight: 0,
+      delayed: 0,
+    });
     await send(pool, queueId, 'g99999', 'later', { mayWait: false });
     expect(await receive(pool, queueId)).toHaveLength(10);
   });

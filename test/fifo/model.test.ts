@@ -137,13 +137,7 @@ const receives = fc
         if (model.isRefused(attemptId)) {
           await expect(received).rejects.toMatchObject({ code: 'TQ005' });
         } else {
-          model.receive(
-            limit,
-            visibilityTimeoutSeconds,
-            inFlightLimit,
-            attemptId,
-            await received,
-          );
+          model.receive(limit, visibilityTimeoutSeconds, inFlightLimit, attemptId, await received);
         }
       },
     }),
@@ -210,8 +204,9 @@ const settles = fc.constant(
 const rescans = fc.constant(
   command({
     text: 'rescan',
-    async run() {
-      expect(await rescan(others)).toEqual([]);
+    async run(_model, real) {
+      const lowered = await rescan(others);
+      expect(lowered).not.toContain(real.queueId);
     },
   }),
 );
@@ -334,10 +329,16 @@ async function receiveTheRest(model: FifoQueueModel, real: Real): Promise<void> 
     expect(await countMessages(others, real.queueId, now)).toEqual(model.counts());
     let received: Delivery[];
     do {
-      received = await receive(others, real.queueId, { limit: 7, visibilityTimeoutSeconds: 60, now });
+      received = await receive(others, real.queueId, {
+        limit: 7,
+        visibilityTimeoutSeconds: 60,
+        now,
+      });
       model.receive(7, 60, inFlightQuota, undefined, received);
       const handles = received.map(({ receiptHandle }) => receiptHandle);
-      expect(await deleteAll(others, real.queueId, handles, { now })).toEqual(model.delete(handles));
+      expect(await deleteAll(others, real.queueId, handles, { now })).toEqual(
+        model.delete(handles),
+      );
     } while (received.length > 0);
   }
   expect(model.isEmpty).toBe(true);
@@ -366,6 +367,7 @@ it('does what the model of a FIFO queue does', { timeout: 120_000 }, async () =>
         await deleteQueue(others, real.queueId, new Date(model.nowMs));
       }
     }),
-    { numRuns: 1000, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+    // As many as the time allows: some hundreds on an idle machine.
+    { numRuns: 1_000, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
   );
 });

@@ -338,7 +338,9 @@ export class FifoQueueModel {
     );
   }
 
-  changeVisibility(changes: readonly { receiptHandle: string; timeoutSeconds: number }[]): string[] {
+  changeVisibility(
+    changes: readonly { receiptHandle: string; timeoutSeconds: number }[],
+  ): string[] {
     const messages = changes.map(({ receiptHandle }) => this.#storedFor(receiptHandle));
     const outcomes = changes.map(({ receiptHandle, timeoutSeconds }, index) => {
       const message = messages[index];

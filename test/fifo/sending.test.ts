@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { describeOverBothProtocols, refusal } from '../behaviour/both-protocols.ts';
 import { bodies, createFifoQueue, post, postAll, postBatch, take } from './fifo-subject.ts';
 
-const identifierRule = 'can only include alphanumeric and punctuation characters. 1 to 128 in length.';
+const identifierRule =
+  'can only include alphanumeric and punctuation characters. 1 to 128 in length.';
 const invalid = (message: string) => ({ code: 'InvalidParameterValue', status: 400, message });
 const missing = (name: string) => ({
   code: 'MissingParameter',
@@ -97,7 +98,9 @@ describeOverBothProtocols('Sending to a FIFO queue', (sqs) => {
           [name]: value,
         });
         expect(await refusal(sent)).toEqual(
-          invalid(`Value ${value} for parameter ${name} is invalid. Reason: ${name} ${identifierRule}`),
+          invalid(
+            `Value ${value} for parameter ${name} is invalid. Reason: ${name} ${identifierRule}`,
+          ),
         );
       }
     },
@@ -161,16 +164,18 @@ describeOverBothProtocols('Sending to a FIFO queue', (sqs) => {
     const QueueUrl = await createFifoQueue(sqs, { DelaySeconds: '900' });
     await post(sqs, QueueUrl, 'g', 'delayed');
     await sqs.client.setQueueAttributes({ QueueUrl, Attributes: { DelaySeconds: '0' } });
-    await post(sqs, QueueUrl, 'g', 'not delayed');
-    await post(sqs, QueueUrl, 'h', 'other group');
-    expect(bodies(await take(sqs, QueueUrl))).toEqual(['other group']);
+    await post(sqs, QueueUrl, 'g', 'at-once');
+    await post(sqs, QueueUrl, 'h', 'other-group');
+    expect(bodies(await take(sqs, QueueUrl))).toEqual(['other-group']);
   });
 
   it('refuses a body over the maximum, alone or as one entry', async () => {
     const QueueUrl = await createFifoQueue(sqs, { MaximumMessageSize: '1024' });
     const large = 'x'.repeat(1_025);
     expect(await refusal(post(sqs, QueueUrl, 'g', large, 'd'))).toEqual(
-      invalid('One or more parameters are invalid. Reason: Message must be shorter than 1024 bytes.'),
+      invalid(
+        'One or more parameters are invalid. Reason: Message must be shorter than 1024 bytes.',
+      ),
     );
     const { Successful, Failed } = await sqs.client.sendMessageBatch({
       QueueUrl,

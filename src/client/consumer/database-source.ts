@@ -2,11 +2,11 @@ import type { DatabaseLike, TransactionOf } from '../database.ts';
 import { TrunklineError } from '../error.ts';
 import type { Message } from '../message.ts';
 import type { Trunkline } from '../trunkline.ts';
-import type { MessageSource, ReceiveRequest, VisibilityRequest } from './source.ts';
+import type { ReceiveRequest, TransactionalSource, VisibilityRequest } from './source.ts';
 
 /** A queue in the database, without a server in between. */
 export class DatabaseSource<Database extends DatabaseLike>
-  implements MessageSource<TransactionOf<Database>>
+  implements TransactionalSource<TransactionOf<Database>>
 {
   readonly receiveLimit = 1_000;
   readonly #trunkline: Trunkline<Database>;

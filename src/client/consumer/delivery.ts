@@ -29,6 +29,7 @@ export class Delivery {
   readonly #controller = new AbortController();
   #extendedAtMs: number;
   #hiddenUntilMs: number;
+  #isAbandoned = false;
 
   constructor(message: Message, receivedAtMs: number, visibilityTimeout: number) {
     this.message = message;
@@ -39,6 +40,12 @@ export class Delivery {
 
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  get abortReason(): HandlerAbortedError['reason'] | undefined {
+    return this.signal.reason instanceof HandlerAbortedError
+      ? this.signal.reason.reason
+      : undefined;
   }
 
   get extendedAtMs(): number {
@@ -59,6 +66,15 @@ export class Delivery {
   extended(nowMs: number, seconds: number): void {
     this.#extendedAtMs = nowMs;
     this.#hiddenUntilMs = nowMs + seconds * 1000;
+  }
+
+  /** Nobody waits for its handler any more: whatever that does or throws has no effect on the message. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  abandon(): void {
+    this.#isAbandoned = true;
   }
 
   abort(reason: HandlerAbortedError['reason']): void {

@@ -19,6 +19,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #deliveries = new Set<Delivery>();
   #timer: NodeJS.Timeout | undefined;
+  #isBeating = false;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -39,12 +40,16 @@ export class Heartbeat {
 
   /** Twice in an interval, so that a message waits for its extension one and a half intervals at most. */
   #schedule(): void {
-    this.#timer ??= setTimeout(() => void this.#beat(), this.#options.intervalMs / 2);
+    if (!this.#isBeating && this.#deliveries.size > 0) {
+      this.#timer ??= setTimeout(() => void this.#beat(), this.#options.intervalMs / 2);
+    }
   }
 
   async #beat(): Promise<void> {
     const { source, visibilityTimeout, intervalMs, onError } = this.#options;
     const nowMs = performance.now();
+    this.#timer = undefined;
+    this.#isBeating = true;
     this.#abortLost(nowMs);
     const due = [...this.#deliveries]
       .filter(({ extendedAtMs }) => nowMs - extendedAtMs >= intervalMs)
@@ -68,10 +73,8 @@ export class Heartbeat {
       // The next beat tries again; what cannot be extended in time is found lost there.
       onError(error);
     }
-    this.#timer = undefined;
-    if (this.#deliveries.size > 0) {
-      this.#schedule();
-    }
+    this.#isBeating = false;
+    this.#schedule();
   }
 
   #abortLost(nowMs: number): void {

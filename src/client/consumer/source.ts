@@ -20,20 +20,20 @@ export interface VisibilityRequest {
  * Where a consumer gets its messages and gives them back. Answers come in the order of what was asked; false
  * says that the message was no longer this consumer's. A call that could not be carried out rejects.
  */
-export interface MessageSource<Transaction = never> {
+export interface MessageSource {
   /** Most messages in one receive. */
   readonly receiveLimit: number;
   receive(request: ReceiveRequest): Promise<Message[]>;
   delete(messages: readonly Message[]): Promise<boolean[]>;
   changeVisibility(changes: readonly VisibilityRequest[]): Promise<boolean[]>;
+}
+
+/** A source whose messages share a database with the work that is done for them. */
+export interface TransactionalSource<Transaction> extends MessageSource {
   /**
-   * Runs work in a transaction, deletes the message in it, and commits both. Absent where messages and work
-   * do not share a database.
+   * Runs work in a transaction, deletes the message in it, and commits both.
    *
    * @throws {ReceiptHandleExpiredError} when the message was no longer this consumer's: nothing is committed
    */
-  deleteWith?(
-    message: Message,
-    work: (transaction: Transaction) => Promise<void>,
-  ): Promise<void>;
+  deleteWith(message: Message, work: (transaction: Transaction) => Promise<void>): Promise<void>;
 }

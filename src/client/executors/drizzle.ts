@@ -3,11 +3,11 @@ import { splitAtPlaceholders } from './placeholders.ts';
 import { rowsOf } from './rows.ts';
 
 /** A Drizzle database or transaction, on any of its PostgreSQL drivers. */
-export interface DrizzleExecutor<Query> {
+interface DrizzleExecutor<Query> {
   execute(query: Query): PromiseLike<unknown>;
 }
 
-export interface DrizzleDatabase<Query, Transaction> extends DrizzleExecutor<Query> {
+interface DrizzleDatabase<Query, Transaction> extends DrizzleExecutor<Query> {
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
 }
 

@@ -3,11 +3,11 @@ import { splitAtPlaceholders } from './placeholders.ts';
 import { rowsOf } from './rows.ts';
 
 /** A Knex instance for PostgreSQL, or one of its transactions. */
-export interface KnexExecutor {
+interface KnexExecutor {
   raw(text: string, bindings: never[]): PromiseLike<unknown>;
 }
 
-export interface KnexDatabase<Transaction> extends KnexExecutor {
+interface KnexDatabase<Transaction> extends KnexExecutor {
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
 }
 

@@ -27,7 +27,9 @@ export function fromPgPool(pool: PgPool): Connection<PgClient> {
         isBroken = false;
         // PostgreSQL answers a commit after a failed statement with ROLLBACK, and no error.
         if (command === 'ROLLBACK') {
-          throw new Error('The transaction was rolled back because one of its statements had failed.');
+          throw new Error(
+            'The transaction was rolled back because one of its statements had failed.',
+          );
         }
         return result;
       } catch (error) {

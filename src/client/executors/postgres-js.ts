@@ -2,22 +2,22 @@ import type { Connection, Executor } from '../executor.ts';
 import { rowsOf } from './rows.ts';
 
 /** The `sql` of postgres.js, or that of one of its transactions. */
-export interface PostgresJsExecutor {
+interface PostgresJsExecutor {
   unsafe(text: string, values: never[]): PromiseLike<unknown>;
 }
 
-export interface PostgresJsDatabase extends PostgresJsExecutor {
-  begin(work: (transaction: never) => Promise<void>): Promise<unknown>;
+interface PostgresJsDatabase extends PostgresJsExecutor {
+  /** Its overloads say what it takes, which TransactionOf reads. */
+  begin(...work: never[]): Promise<unknown>;
 }
 
 /** The type of a transaction's `sql`: `begin` takes its work alone, or behind options. */
 type TransactionOf<Database> = Database extends {
-  begin: {
-    (work: (transaction: infer Transaction) => Promise<void>): unknown;
-    (options: string, work: never): unknown;
-  };
+  begin: { (work: infer Work): unknown; (options: string, work: infer _Same): unknown };
 }
-  ? Transaction
+  ? Work extends (transaction: infer Transaction) => unknown
+    ? Transaction
+    : never
   : never;
 
 function executor(sql: PostgresJsExecutor): Executor {
@@ -44,10 +44,11 @@ export function fromPostgresJs(
     async transaction<Result>(work: (transaction: never, on: Executor) => Promise<Result>) {
       // `begin` unwraps arrays of promises in what its work returns, so the result goes around it.
       const kept: { result?: Promise<Result> } = {};
-      await sql.begin(async (transaction) => {
-        kept.result = work(transaction, executor(transaction));
+      const keepResult = async (transaction: PostgresJsExecutor) => {
+        kept.result = work(transaction as never, executor(transaction));
         await kept.result;
-      });
+      };
+      await sql.begin(keepResult as never);
       if (kept.result === undefined) {
         throw new Error('postgres.js did not begin the transaction.');
       }

@@ -2,11 +2,11 @@ import type { Connection, Executor } from '../executor.ts';
 import { rowsOf } from './rows.ts';
 
 /** A Prisma client, or that of one of its interactive transactions. */
-export interface PrismaExecutor {
+interface PrismaExecutor {
   $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>;
 }
 
-export interface PrismaDatabase<Transaction> extends PrismaExecutor {
+interface PrismaDatabase<Transaction> extends PrismaExecutor {
   $transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
 }
 

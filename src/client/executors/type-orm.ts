@@ -2,11 +2,11 @@ import type { Connection, Executor } from '../executor.ts';
 import { rowsOf } from './rows.ts';
 
 /** An `EntityManager` or a `DataSource` of TypeORM for PostgreSQL. */
-export interface TypeOrmExecutor {
+interface TypeOrmExecutor {
   query(text: string, values?: unknown[]): Promise<unknown>;
 }
 
-export interface TypeOrmDataSource<Manager> extends TypeOrmExecutor {
+interface TypeOrmDataSource<Manager> extends TypeOrmExecutor {
   readonly manager: Manager;
   transaction(work: (manager: Manager) => Promise<unknown>): Promise<unknown>;
 }

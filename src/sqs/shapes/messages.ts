@@ -65,7 +65,10 @@ export const receiveMessage = {
   input: structure({
     QueueUrl: text(),
     AttributeNames: list('AttributeName', text()),
-    MessageSystemAttributeNames: list('MessageSystemAttributeName', text()),
+    // Recorded from AWS: JSON takes both together, Query the former name alone.
+    MessageSystemAttributeNames: list('MessageSystemAttributeName', text(), {
+      yieldsTo: 'AttributeNames',
+    }),
     MessageAttributeNames: list('MessageAttributeName', text()),
     MaxNumberOfMessages: integer(),
     VisibilityTimeout: integer(),

@@ -27,8 +27,17 @@ export const flag = () => Type.Boolean();
 /** Binary content, in base64 on both wires. */
 export const blob = () => Type.String({ contentEncoding: 'base64' });
 
-export function list<Item extends TSchema>(element: string, item: Item) {
-  return Type.Array(item, { queryNames: { element, key: '', value: '' } });
+/** @param options.yieldsTo the member that wins where the Query protocol gives both */
+export function list<Item extends TSchema>(
+  element: string,
+  item: Item,
+  options: { yieldsTo?: string } = {},
+) {
+  return Type.Array(item, { queryNames: { element, key: '', value: '' }, ...options });
+}
+
+export function yieldsTo(schema: TSchema | undefined): string | undefined {
+  return schema !== undefined && 'yieldsTo' in schema ? String(schema.yieldsTo) : undefined;
 }
 
 export function map<Value extends TSchema>(

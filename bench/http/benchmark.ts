@@ -1,0 +1,188 @@
+import type { Client } from 'pg';
+import type { Benchmark, Run } from '../harness/benchmark.ts';
+import { clearDeletedQueues } from '../harness/clear.ts';
+import { Comparison } from '../harness/comparison.ts';
+import { runLoad, type Throughput } from '../harness/load.ts';
+import { openClient } from '../harness/postgres.ts';
+import { median } from '../harness/statistics.ts';
+import { peakMemoryMb } from '../harness/trunkline-server.ts';
+import { rawStatements } from '../sql/raw-statements.ts';
+import { bareFastify, type Contender, startContenders, trunkline } from './contenders.ts';
+import { SqsConnection } from './sqs-connection.ts';
+
+const rawName = 'raw SQL, no HTTP';
+const fifoName = 'FIFO, 1 000 groups';
+const standardName = 'standard';
+const fifoGroups = 1_000;
+
+/** Every request over HTTP: one message and ten at a time, with few and with many connections. */
+export const http: Benchmark = {
+  seconds: 3,
+  quickSeconds: 0.2,
+  async run(run) {
+    const databaseUrl = await run.postgres.createDatabase('http');
+    const contenders = await startContenders(run, databaseUrl);
+    const clients = [
+      await openClient(databaseUrl, run.closeAtEnd),
+      await openClient(databaseUrl, run.closeAtEnd),
+    ];
+    const bench = new HttpBench(run, contenders, clients);
+    await bench.run(run.isQuick ? [32] : [1, 32, 128]);
+    const [ours] = contenders;
+    const memoryMb = ours && (await peakMemoryMb(ours.server));
+    return {
+      tables: [bench.requests.table(), bench.fifo.table()],
+      comparisons: [bench.requests, bench.fifo],
+      notes: [
+        'Trunkline answers after a durable commit. fauxqs and moto keep messages in memory and lose them when they end; bare Fastify has none.',
+        `Processor time of the load generator per SendMessage: ${Math.round(median(bench.generatorMicroseconds))} µs.`,
+        `Most memory of the Trunkline server process: ${memoryMb === undefined ? 'unknown here' : `${Math.round(memoryMb)} MB`}.`,
+      ],
+    };
+  },
+};
+
+class HttpBench {
+  readonly requests: Comparison;
+  readonly fifo = new Comparison('Trunkline, messages/s over HTTP', fifoName, [standardName]);
+  readonly generatorMicroseconds: number[] = [];
+  readonly #run: Run;
+  readonly #contenders: readonly Contender[];
+  readonly #clients: readonly Client[];
+  #queues = 0;
+  #deduplicationIds = 0;
+
+  constructor(run: Run, contenders: readonly Contender[], clients: readonly Client[]) {
+    this.#run = run;
+    this.#contenders = contenders;
+    this.#clients = clients;
+    const others = contenders.map(({ name }) => name).filter((name) => name !== trunkline);
+    this.requests = new Comparison('Messages/s over HTTP', trunkline, [...others, rawName]);
+  }
+
+  async run(connectionCounts: readonly number[]): Promise<void> {
+    for (let round = 1; round <= this.#run.rounds; round += 1) {
+      for (const connectionCount of connectionCounts) {
+        for (const contender of this.#contenders) {
+          this.#run.progress(
+            `Round ${round} of ${this.#run.rounds}: ${contender.name}, ${connectionCount} connections`,
+          );
+          await this.#measure(contender, connectionCount);
+        }
+        await this.#measureRaw(connectionCount);
+      }
+    }
+  }
+
+  async #measure({ name, server }: Contender, connectionCount: number): Promise<void> {
+    const connections = Array.from(
+      { length: connectionCount },
+      () => new SqsConnection(server.url),
+    );
+    const suffix = `${connectionCount} connections`;
+    const load = (step: (connection: SqsConnection) => Promise<number>, mostMessages?: number) =>
+      runLoad({
+        connections,
+        seconds: this.#run.seconds,
+        step,
+        ...(mostMessages !== undefined && { mostMessages }),
+      });
+    const record = (task: string, { messagesPerSecond }: Throughput) =>
+      this.requests.record(`${task}, ${suffix}`, name, messagesPerSecond);
+
+    if (name === bareFastify) {
+      record('SendMessage', await load((connection) => connection.sendMessage('')));
+      record('SendMessageBatch(10)', await load((connection) => connection.sendBatch('')));
+    } else {
+      await this.#withQueue(name, connections, {}, async (queueUrl) => {
+        const sent = await load((connection) => connection.sendMessage(queueUrl));
+        record('SendMessage', sent);
+        if (name === trunkline) {
+          this.generatorMicroseconds.push(sent.generatorMicroseconds);
+        }
+      });
+      await this.#withQueue(name, connections, {}, async (queueUrl) => {
+        record('Send, receive, delete one', await load((connection) => connection.cycle(queueUrl)));
+      });
+      await this.#withQueue(name, connections, {}, async (queueUrl) => {
+        const sent = await load((connection) => connection.sendBatch(queueUrl));
+        record('SendMessageBatch(10)', sent);
+        const drained = await load((connection) => connection.drain(queueUrl), sent.messages);
+        record('ReceiveMessage(10) + DeleteMessageBatch(10)', drained);
+        if (name === trunkline) {
+          this.fifo.record(`Send(10), ${suffix}`, standardName, sent.messagesPerSecond);
+          this.fifo.record(
+            `Receive + delete(10), ${suffix}`,
+            standardName,
+            drained.messagesPerSecond,
+          );
+        }
+      });
+    }
+    if (name === trunkline) {
+      await this.#withQueue(name, connections, { FifoQueue: 'true' }, async (queueUrl) => {
+        const sent = await load((connection) =>
+          connection.sendFifoBatch(queueUrl, fifoGroups, () => this.#nextDeduplicationId()),
+        );
+        this.fifo.record(`Send(10), ${suffix}`, fifoName, sent.messagesPerSecond);
+        const drained = await load((connection) => connection.drain(queueUrl), sent.messages);
+        this.fifo.record(`Receive + delete(10), ${suffix}`, fifoName, drained.messagesPerSecond);
+      });
+    }
+    for (const connection of connections) {
+      connection.close();
+    }
+  }
+
+  /** A queue of its own for each measurement, of which nothing is left for the next one. */
+  async #withQueue(
+    name: string,
+    [connection]: readonly SqsConnection[],
+    attributes: Record<string, string>,
+    work: (queueUrl: string) => Promise<void>,
+  ): Promise<void> {
+    this.#queues += 1;
+    const queueName = `bench-${this.#queues}${attributes['FifoQueue'] ? '.fifo' : ''}`;
+    const queueUrl = (await connection?.createQueue(queueName, attributes)) ?? '';
+    await work(queueUrl);
+    await connection?.deleteQueue(queueUrl);
+    const [client] = this.#clients;
+    if (name === trunkline && client !== undefined) {
+      await clearDeletedQueues(client);
+    }
+  }
+
+  /** The same batches of ten without HTTP and without a queue's logic, on as many connections as pay. */
+  async #measureRaw(connectionCount: number): Promise<void> {
+    const [client] = this.#clients;
+    if (client === undefined) {
+      return;
+    }
+    const { connections, seconds } = { connections: this.#clients, seconds: this.#run.seconds };
+    await rawStatements.empty(client);
+    const sent = await runLoad({
+      connections,
+      seconds,
+      step: (connection) => rawStatements.send(connection, 10),
+    });
+    const drained = await runLoad({
+      connections,
+      seconds,
+      mostMessages: sent.messages,
+      step: (connection) => rawStatements.drain(connection, 10),
+    });
+    const suffix = `${connectionCount} connections`;
+    this.requests.record(`SendMessageBatch(10), ${suffix}`, rawName, sent.messagesPerSecond);
+    this.requests.record(
+      `ReceiveMessage(10) + DeleteMessageBatch(10), ${suffix}`,
+      rawName,
+      drained.messagesPerSecond,
+    );
+    await rawStatements.empty(client);
+  }
+
+  #nextDeduplicationId(): number {
+    this.#deduplicationIds += 1;
+    return this.#deduplicationIds;
+  }
+}

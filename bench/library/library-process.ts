@@ -1,0 +1,43 @@
+import { fork } from 'node:child_process';
+import { nodeOfPrograms } from '../harness/node.ts';
+import { compiledBench } from '../harness/paths.ts';
+import type { Answer, Task } from './worker.ts';
+
+export interface LibraryProcess {
+  name: string;
+  /** Answers how many seconds it took. */
+  perform(what: Task['what'], count: number): Promise<number>;
+}
+
+/** Starts a library in a process of its own; resolves when it is connected. */
+export async function startLibrary(
+  name: string,
+  modulePath: string,
+  connectionString: string,
+): Promise<LibraryProcess> {
+  const child = fork(compiledBench('library/worker.js'), [modulePath, connectionString], {
+    execPath: nodeOfPrograms,
+  });
+  const nextAnswer = () =>
+    new Promise<number>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`${name} ended with code ${code}.`)));
+      child.once('message', (answer: Answer) => {
+        child.removeAllListeners('exit');
+        if ('error' in answer) {
+          reject(new Error(`${name}: ${answer.error}`));
+        } else {
+          resolve(answer.seconds);
+        }
+      });
+    });
+  await nextAnswer();
+  return {
+    name,
+    perform(what, count) {
+      const answer = nextAnswer();
+      const task: Task = { what, count };
+      child.send(task);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { pathToFileURL } from 'node:url';
+import type { Adapter, AdapterModule } from './adapter.ts';
+
+/** A process for one library. It does what the benchmark asks and answers how long it took. */
+
+export interface Task {
+  what: 'enqueue' | 'consume' | 'close';
+  count: number;
+}
+
+export type Answer = { seconds: number } | { error: string };
+
+const [modulePath = '', connectionString = ''] = process.argv.slice(2);
+const { open }: AdapterModule = await import(pathToFileURL(modulePath).href);
+const adapter = await open(connectionString);
+
+async function perform({ what, count }: Task, queue: Adapter): Promise<Answer> {
+  const startedAtMs = performance.now();
+  try {
+    await (what === 'close' ? queue.close() : queue[what](count));
+    return { seconds: (performance.now() - startedAtMs) / 1000 };
+  } catch (error) {
+    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
+
+process.on('message', (task: Task) => {
+  void perform(task, adapter).then((answer) => {
+    process.send?.(answer, () => {
+      if (task.what === 'close') {
+        process.exit(0);
+      }
+    });
+  });
+});
+process.send?.({ seconds: 0 } satisfies Answer);

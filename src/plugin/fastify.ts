@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify';
+import type { Pool } from 'pg';
+import { Trunkline } from '../client/index.ts';
+import { addQueueApi } from '../http/app.ts';
+import { QueueService } from '../queue-service.ts';
+import { limits } from '../sqs/limits.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The queues of the application's database. */
+    trunkline: Trunkline<Pool>;
+  }
+}
+
+export interface TrunklinePluginOptions {
+  /** The application's own, on a database that `migrate` has been run on. It stays the application's to end. */
+  pool: Pool;
+  /** Path below which the SQS API is mounted; `/sqs` by default. False: only the decorator. */
+  prefix?: `/${string}` | false;
+  /** Base of queue URLs; the host that the client used and the prefix by default. */
+  baseUrl?: string;
+  /** 12 digits; 000000000000 by default. */
+  accountId?: string;
+  /** In ARNs; us-east-1 by default. */
+  region?: string;
+  /** Messages of one queue that may be in flight, by its type; 120 000 and 20 000 by default. */
+  inFlightLimits?: { standard: number; fifo: number };
+  /**
+   * A way to the database that is not through PgBouncer, for a connection that hears of sends through other
+   * servers at once. Without it they are found within a quarter of a second.
+   */
+  directDatabaseUrl?: string;
+}
+
+async function trunklinePlugin(
+  app: FastifyInstance,
+  { pool, prefix = '/sqs', baseUrl, ...options }: TrunklinePluginOptions,
+): Promise<void> {
+  app.decorate('trunkline', new Trunkline(pool));
+  if (prefix === false) {
+    return;
+  }
+  const service = new QueueService(pool, {
+    accountId: options.accountId ?? '000000000000',
+    region: options.region ?? 'us-east-1',
+    inFlightLimits: options.inFlightLimits ?? {
+      standard: limits.inFlightMessagesStandard,
+      fifo: limits.inFlightMessagesFifo,
+    },
+    deletedNameCooldownSeconds: 0,
+    directDatabaseUrl: options.directDatabaseUrl,
+    warn: (details, message) => app.log.warn(details, message),
+  });
+  // Waiting polls end before Fastify waits for requests under way; the rest when there are none any more.
+  app.addHook('preClose', async () => service.endWaits());
+  app.addHook('onClose', () => service.close());
+  await service.open();
+
+  // A scope of its own: the API's parsers and error handler are not the application's.
+  await app.register(async (scope) => addQueueApi(scope, { services: service.services, baseUrl }), {
+    prefix,
+  });
+}
+
+/**
+ * Mounts the SQS API in a Fastify application and decorates it with `trunkline`, the library on the same pool.
+ *
+ * The decorator is the application's, as with every plugin made by fastify-plugin, whose marks these are.
+ */
+const plugin = Object.assign(trunklinePlugin, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'trunkline',
+  [Symbol.for('plugin-meta')]: { name: 'trunkline', fastify: '5.x' },
+});
+
+export default plugin;

@@ -1,0 +1,146 @@
+import type { Client } from 'pg';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openSession, settle } from '../engine/calls.ts';
+import { useDatabase } from '../support/database.ts';
+import { createFifoQueue, deleteAll, receive } from './calls.ts';
+
+/**
+ * What a receive costs, in pages of the buffer cache that it touches: the same on any machine, and not
+ * allowed to grow with what lies in the queue.
+ */
+
+const database = useDatabase();
+const { pool } = database;
+
+interface Contents {
+  /** Groups with one message each, ready to be received. */
+  readyGroups: number;
+  /** Messages of one more group, whose head is in flight. */
+  blockedMessages?: number;
+}
+
+/** A queue as it is after so many sends, and one receive of the large group's head. */
+async function fill(contents: Contents): Promise<string> {
+  const { readyGroups, blockedMessages = 0 } = contents;
+  const queueId = await createFifoQueue(pool);
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select pg_current_xact_id()');
+    await client.query(
+      `insert into trunkline.messages
+        (queue_id, id, visible_at, sent_at, message_id, sender_id, group_id, deduplication_id, body)
+      select
+        $1, nextval('trunkline.message_ids'), clock_timestamp(), clock_timestamp(),
+        gen_random_uuid(), 'sender', stored.group_id, 'id-' || number, 'body'
+      from (
+        select 'blocked' as group_id, number from generate_series(1, $2) as number
+        union all
+        select 'ready ' || number, number from generate_series(1, $3) as number
+      ) as stored`,
+      [queueId, blockedMessages, readyGroups],
+    );
+    await client.query(
+      `insert into trunkline.message_groups (queue_id, group_id, head_id, visible_at)
+      select queue_id, group_id, min(id), min(visible_at)
+      from trunkline.messages
+      where queue_id = $1
+      group by queue_id, group_id`,
+      [queueId],
+    );
+    await client.query(
+      'insert into trunkline.count_deltas (queue_id, added, removed) values ($1, $2, 0)',
+      [queueId, readyGroups + blockedMessages],
+    );
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+  if (blockedMessages > 0) {
+    const head = await receive(pool, queueId, { limit: 1, visibilityTimeoutSeconds: 3_600 });
+    expect(head).toMatchObject([{ group: 'blocked' }]);
+  }
+  return queueId;
+}
+
+const touched = /^\s*Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/m;
+
+/** Pages that one receive of ten messages touches, which are left as they were. */
+async function explainReceive(session: Client, queueId: string, expectedMessages = 10) {
+  await session.query('begin');
+  const { rows } = await session.query<{ 'QUERY PLAN': string }>(
+    `explain (analyze, buffers, timing off, costs off)
+    select * from trunkline._receive_fifo_messages(${queueId}, 10, 30, 20000)`,
+  );
+  await session.query('rollback');
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).toMatch(new RegExp(`rows=${expectedMessages}(\\.00)? `));
+  const [, hit = 0, read = 0] = touched.exec(plan) ?? [];
+  return { pages: Number(hit) + Number(read) };
+}
+
+/** As the first receives of a session, and as later ones, for which PostgreSQL keeps generic plans. */
+async function pages(queueId: string): Promise<{ least: number; most: number }> {
+  const session = await openSession(database);
+  const counts: number[] = [];
+  for (let round = 0; round < 12; round += 1) {
+    counts.push((await explainReceive(session, queueId)).pages);
+  }
+  // The first one reads the catalogues too.
+  const [, ...later] = counts;
+  return { least: Math.min(...later), most: Math.max(...later) };
+}
+
+describe('The cost of a receive', { timeout: 120_000 }, () => {
+  const queues = { few: '', blocked: '', many: '' };
+
+  beforeAll(async () => {
+    queues.few = await fill({ readyGroups: 10_000 });
+    queues.blocked = await fill({ readyGroups: 10_000, blockedMessages: 1_000_000 });
+    queues.many = await fill({ readyGroups: 100_000 });
+    await pool.query('vacuum (analyze) trunkline.messages, trunkline.message_groups');
+    for (let round = 0; round < 3; round += 1) {
+      await settle(pool);
+    }
+  }, 180_000);
+
+  it('does not grow with a group of 1 000 000 messages that is blocked', async () => {
+    const without = await pages(queues.few);
+    const beside = await pages(queues.blocked);
+    expect(beside.most).toBeLessThanOrEqual(without.most * 1.2);
+    expect(without.most).toBeLessThan(800);
+  });
+
+  it('does not grow with 100 000 groups of one message each', async () => {
+    const few = await pages(queues.few);
+    const many = await pages(queues.many);
+    expect(many.most).toBeLessThanOrEqual(few.most * 1.2);
+  });
+
+  it('does not grow with what is behind, nor with what was deleted in front', async () => {
+    const queueId = await fill({ readyGroups: 0, blockedMessages: 100_000 });
+    const session = await openSession(database);
+    for (let round = 0; round < 8; round += 1) {
+      const { pages: pagesOfNothing } = await explainReceive(session, queueId, 0);
+      expect(pagesOfNothing).toBeLessThan(round === 0 ? Number.POSITIVE_INFINITY : 60);
+    }
+
+    await pool.query(
+      'update trunkline.messages set visible_at = sent_at where queue_id = $1 and receive_count > 0',
+      [queueId],
+    );
+    await pool.query('update trunkline.message_groups set visible_at = $2 where queue_id = $1', [
+      queueId,
+      '2000-01-01',
+    ]);
+    const atFirst = await pages(queueId);
+    for (let round = 0; round < 100; round += 1) {
+      const received = await receive(session, queueId);
+      expect(received).toHaveLength(10);
+      const handles = received.map(({ receiptHandle }) => receiptHandle);
+      await deleteAll(session, queueId, handles, { isOwnTransaction: true });
+    }
+    const later = await pages(queueId);
+    expect(later.most).toBeLessThanOrEqual(atFirst.most * 1.3);
+  });
+});

@@ -1,0 +1,256 @@
+import { expect, it } from 'vitest';
+import { useDatabase } from '../support/database.ts';
+import { useServer } from '../support/server.ts';
+import { call, createQueue, type SqlSent } from './door.ts';
+import { errorOfSqlState } from './sqlstates.ts';
+
+/** The two doors check messages in two languages; this table holds them to one answer. */
+
+const database = useDatabase();
+const { pool } = database;
+const server = useServer(database);
+
+interface Attribute {
+  DataType?: unknown;
+  StringValue?: unknown;
+  BinaryValue?: unknown;
+  StringListValues?: unknown;
+}
+
+interface Input {
+  MessageBody?: string;
+  DelaySeconds?: number;
+  MessageAttributes?: Record<string, Attribute | null>;
+  TraceHeader?: string;
+  MessageGroupId?: string;
+  MessageDeduplicationId?: string;
+}
+
+type Outcome = { error: string; message: string } | { sent: Record<string, string | null> };
+
+async function sendOverHttp(queueName: string, { TraceHeader, ...input }: Input): Promise<Outcome> {
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-amz-json-1.0',
+      'x-amz-target': 'AmazonSQS.SendMessage',
+    },
+    body: JSON.stringify({
+      QueueUrl: `${server.url}/000000000000/${queueName}`,
+      ...input,
+      ...(TraceHeader !== undefined && {
+        MessageSystemAttributes: {
+          AWSTraceHeader: { DataType: 'String', StringValue: TraceHeader },
+        },
+      }),
+    }),
+  });
+  const answer = (await response.json()) as Record<string, string>;
+  return response.ok
+    ? {
+        sent: {
+          body: answer['MD5OfMessageBody'] ?? null,
+          attributes: answer['MD5OfMessageAttributes'] ?? null,
+        },
+      }
+    : { error: String(answer['__type']).replace(/^.*#/, ''), message: String(answer['message']) };
+}
+
+async function sendBySql(queueName: string, input: Input): Promise<Outcome> {
+  const given = {
+    queue_name: queueName,
+    message_body: input.MessageBody ?? null,
+    delay: input.DelaySeconds === undefined ? undefined : `${input.DelaySeconds} seconds`,
+    message_attributes: input.MessageAttributes && JSON.stringify(input.MessageAttributes),
+    message_group_id: input.MessageGroupId,
+    message_deduplication_id: input.MessageDeduplicationId,
+    trace_header: input.TraceHeader,
+  };
+  try {
+    const [sent] = await call<SqlSent>(pool, 'send_message', given);
+    return {
+      sent: {
+        body: sent?.md5_of_message_body ?? null,
+        attributes: sent?.md5_of_message_attributes ?? null,
+      },
+    };
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string };
+    return { error: (await errorOfSqlState(code)).type, message };
+  }
+}
+
+const text = (StringValue: unknown) => ({ DataType: 'String', StringValue });
+const number = (StringValue: unknown) => ({ DataType: 'Number', StringValue });
+const binary = (BinaryValue: unknown) => ({ DataType: 'Binary', BinaryValue });
+const attribute = (value: Attribute | null, name = 'name'): Input => ({
+  MessageBody: 'x',
+  MessageAttributes: { [name]: value },
+});
+
+const forbidden = ['\u{1}', '\u{8}', '\u{B}', '\u{C}', '\u{E}', '\u{1F}', '\u{FFFE}', '\u{FFFF}'];
+const allowed = '\t\n\r \u{7F}\u{80}\u{9F}\u{D7FF}\u{E000}\u{FFFD}\u{10000}\u{10FFFF}';
+
+const forStandard: Input[] = [
+  { MessageBody: 'x' },
+  {},
+  { MessageBody: '' },
+  { MessageBody: allowed },
+  ...forbidden.map((character) => ({ MessageBody: `a${character}b` })),
+  { MessageBody: 'x', DelaySeconds: 0 },
+  { MessageBody: 'x', DelaySeconds: 900 },
+  { MessageBody: 'x', DelaySeconds: 901 },
+  { MessageBody: 'x', DelaySeconds: -1 },
+  { MessageBody: 'x', MessageDeduplicationId: 'd' },
+  { MessageBody: 'x', MessageDeduplicationId: '' },
+  ...['g', '!~', 'a'.repeat(128), 'a'.repeat(129), '', 'a b', 'é', 'a\n'].map(
+    (MessageGroupId): Input => ({ MessageBody: 'x', MessageGroupId }),
+  ),
+  ...['Root=1', '', 'a\u{1}b', allowed].map(
+    (TraceHeader): Input => ({ MessageBody: 'x', TraceHeader }),
+  ),
+  { MessageBody: 'x'.repeat(1_048_576) },
+  { MessageBody: 'x'.repeat(1_048_577) },
+  { MessageBody: '€'.repeat(349_526) },
+];
+
+const forFifo: Input[] = [
+  { MessageBody: 'x', MessageGroupId: 'g', MessageDeduplicationId: 'd' },
+  { MessageBody: 'x', MessageDeduplicationId: 'e' },
+  { MessageBody: 'x', MessageGroupId: 'g' },
+  { MessageBody: '', MessageGroupId: 'g', MessageDeduplicationId: 'd' },
+  { MessageBody: 'x', MessageGroupId: '', MessageDeduplicationId: 'd' },
+  { MessageBody: 'x', MessageGroupId: 'a b', MessageDeduplicationId: 'd' },
+  ...['!~', 'a'.repeat(128), 'a'.repeat(129), '', 'a b', 'é'].map(
+    (MessageDeduplicationId): Input => ({
+      MessageBody: 'x',
+      MessageGroupId: 'g',
+      MessageDeduplicationId,
+    }),
+  ),
+  { MessageBody: 'x', MessageGroupId: 'g', MessageDeduplicationId: 'f', DelaySeconds: 0 },
+  { MessageBody: 'x', MessageGroupId: 'g', MessageDeduplicationId: 'g', DelaySeconds: 5 },
+];
+
+const forAttributes: Input[] = [
+  { MessageBody: 'x', MessageAttributes: {} },
+  attribute(text('value')),
+  attribute(null),
+  attribute({}),
+  attribute(text('')),
+  attribute(text(null)),
+  attribute(text(allowed)),
+  ...forbidden.map((character) => attribute(text(character))),
+  attribute({ DataType: 'String' }),
+  attribute({ DataType: '', StringValue: 'x' }),
+  attribute({ StringValue: 'x' }),
+  attribute({ BinaryValue: 'AAAA' }),
+  attribute({ DataType: 'String', BinaryValue: 'AAAA' }),
+  attribute({ DataType: 'Binary', StringValue: 'AAAA' }),
+  attribute({ DataType: 'Binary', StringValue: 'x', BinaryValue: 'AAAA' }),
+  attribute({ DataType: 'String', StringValue: 'x', BinaryValue: 'AAAA' }),
+  attribute({ DataType: 'String', StringValue: 'x', BinaryValue: null }),
+  attribute({ DataType: 'String', StringListValues: ['x'] }),
+  ...['Other', 'string', 'Strings', 'String.', 'String.json', 'Number.int', 'Binary.png', ' String']
+    .concat('String.a\nb', `String.${'x'.repeat(249)}`, `String.${'x'.repeat(250)}`, 'String.\u{1}')
+    .map((DataType) =>
+      attribute(
+        DataType.startsWith('Binary')
+          ? { DataType, BinaryValue: 'AAAA' }
+          : { DataType, StringValue: '1' },
+      ),
+    ),
+  ...['0', '-1', '+1', '1.', '.5', '1.50', '1e5', '1E-5', '-0.0', '1e127', '9'.repeat(38)]
+    .concat('', ' 1', '1 ', '1,5', '0x10', '1e', 'e5', '.', '-', '1e128', '-1e128', '9e127')
+    .concat('9'.repeat(39), `${'9'.repeat(38)}0`, `000${'9'.repeat(38)}`, 'NaN', 'Infinity')
+    .concat('1e9999', '1e-128', '1e-9999', '٣', '1_000', `0.${'0'.repeat(50)}1`, '1\n')
+    .map((value) => attribute(number(value))),
+  ...['AAAA', 'AA==', 'AAA=', '', 'AA+/'].map((value) => attribute(binary(value))),
+  ...['a', 'a.b', 'a-b_c', 'Ä', 'ſ', '×', 'ƀ', 'a b', 'a/b', '', '.a', 'a.', 'a..b', 'aws.a']
+    .concat('AWS.a', 'amazon.a', 'Amazon.a', 'awsa', 'amazona', 'aws', 'a\n', '€')
+    .concat('n'.repeat(256), 'n'.repeat(257), 'ä'.repeat(256))
+    .map((name) => attribute(text('x'), name)),
+  ...[10, 11].map((count) => ({
+    MessageBody: 'x',
+    MessageAttributes: Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [`n${index}`, text('x')]),
+    ),
+  })),
+];
+
+/** A delay is an interval in SQL, so its value and its limit are worded as such. */
+const isAboutDelay = /^Value \S+ for parameter DelaySeconds is invalid\. Reason: DelaySeconds must/;
+
+function compared(outcome: Outcome): Outcome {
+  return 'error' in outcome && isAboutDelay.test(outcome.message)
+    ? { error: outcome.error, message: 'the delay' }
+    : outcome;
+}
+
+function brief(input: Input): string {
+  const shown = JSON.stringify(input);
+  return shown.length > 120 ? `${shown.slice(0, 120)}… (${shown.length})` : shown;
+}
+
+it.each([
+  ['on a standard queue', {}, forStandard],
+  ['on a FIFO queue', { FifoQueue: true }, forFifo],
+  ['of attributes', {}, forAttributes],
+])('both doors say the same to every message %s', async (_what, queue, inputs) => {
+  const answers: Record<string, unknown>[] = [];
+  const expected: Record<string, unknown>[] = [];
+  const queueName = await createQueue(pool, queue);
+  for (const input of inputs) {
+    expected.push({ input: brief(input), ...compared(await sendOverHttp(queueName, input)) });
+    answers.push({ input: brief(input), ...compared(await sendBySql(queueName, input)) });
+  }
+  expect(answers).toEqual(expected);
+  // Something was taken and something refused, or the table tests nothing.
+  expect(expected.some((outcome) => 'sent' in outcome)).toBe(true);
+  expect(expected.some((outcome) => 'error' in outcome)).toBe(true);
+});
+
+it.each([
+  // Over HTTP a matter of the wire format (MalformedInput), in SQL of the value.
+  ['malformed base64', binary('AA=A'), /is not valid base64/],
+  ['base64 without padding', binary('AAA'), /is not valid base64/],
+  ['a number in place of a text', text(12), /must be strings/],
+  ['an object in place of a text', text({ a: 1 }), /must be strings/],
+  ['a field that it does not know', { ...text('x'), Stringvalue: 'x' }, /can only have the fields/],
+  ['a text in place of an attribute', 'x', /must be a JSON object/],
+  ['a list in place of an attribute', ['StringValue'], /must be a JSON object/],
+])('SQL refuses %s in an attribute', async (_what, value, message) => {
+  const queueName = await createQueue(pool);
+  const outcome = await sendBySql(queueName, attribute(value as Attribute));
+  expect(outcome).toEqual({
+    error: 'InvalidParameterValueException',
+    message: expect.stringMatching(message),
+  });
+});
+
+it.each(['[]', '"text"', '1'])('SQL refuses %s in place of attributes', async (attributes) => {
+  const queueName = await createQueue(pool);
+  const sending = call(pool, 'send_message', {
+    queue_name: queueName,
+    message_body: 'x',
+    message_attributes: attributes,
+  });
+  await expect(sending).rejects.toMatchObject({ code: 'TQ012' });
+});
+
+it('a visibility timeout that is null is a missing parameter, not zero', async () => {
+  const queueName = await createQueue(pool);
+  await call(pool, 'send_message', { queue_name: queueName, message_body: 'x' });
+  const [message] = await call<{ receipt_handle: string }>(pool, 'receive_message', {
+    queue_name: queueName,
+  });
+  const change = call(pool, 'change_message_visibility', {
+    queue_name: queueName,
+    receipt_handle: message?.receipt_handle,
+    visibility_timeout: null,
+  });
+  await expect(change).rejects.toMatchObject({
+    code: 'TQ013',
+    message: 'The request must contain the parameter VisibilityTimeout.',
+  });
+});
