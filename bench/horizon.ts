@@ -2,19 +2,25 @@ import type { Client } from 'pg';
 import type { Benchmark, Run } from './harness/benchmark.ts';
 import { openClient } from './harness/postgres.ts';
 import { percentile } from './harness/statistics.ts';
+import type { Table } from './harness/table.ts';
 import { startTrunkline } from './harness/trunkline-server.ts';
 import { rawStatements } from './sql/raw-statements.ts';
 import type { SqlQueue } from './sql/sql-queue.ts';
-import { trunklineFunctions } from './sql/trunkline.ts';
+import { trunklineFifoFunctions, trunklineFunctions } from './sql/trunkline.ts';
 
 const batchSize = 10;
 
 interface Lane {
-  name: string;
   client: Client;
-  queue: SqlQueue;
   messages: number;
-  drainMs: number[];
+}
+
+/** The same traffic with and without an old snapshot. */
+interface Pair {
+  queue: SqlQueue;
+  free: Lane;
+  pinned: Lane;
+  table: Table;
 }
 
 /**
@@ -25,74 +31,84 @@ export const horizon: Benchmark = {
   seconds: 600,
   quickSeconds: 12,
   async run(run) {
-    const lanes = [
-      await openLane(run, 'Trunkline', trunklineFunctions, false),
-      await openLane(run, 'Trunkline, old snapshot', trunklineFunctions, true),
-      await openLane(run, 'raw statements, old snapshot', rawStatements, true),
-    ];
-    const slices = run.isQuick ? 6 : 20;
-    const rows = [];
-    for (let slice = 1; slice <= slices; slice += 1) {
-      for (const lane of lanes) {
-        run.progress(`Slice ${slice} of ${slices}: ${lane.name}`);
-        lane.drainMs = [];
-        await work(lane, run.seconds / slices / lanes.length);
-      }
-      const [p50WithoutSnapshot, p50] = lanes.map(({ drainMs }) => percentile(drainMs, 0.5));
-      rows.push([
-        `${slice}`,
-        ...lanes.flatMap(({ messages, drainMs }) => [
-          messages,
-          percentile(drainMs, 0.5),
-          percentile(drainMs, 0.99),
-        ]),
-        p50WithoutSnapshot && p50 && p50 / p50WithoutSnapshot,
-      ]);
+    const pairs: Pair[] = [];
+    for (const queue of [trunklineFunctions, trunklineFifoFunctions, rawStatements]) {
+      run.progress(`Preparing ${queue.name}`);
+      pairs.push(await openPair(run, queue));
     }
-    return {
-      tables: [
-        {
-          caption: `Receive ${batchSize} and delete them by SQL, in milliseconds, over time`,
-          columns: [
-            'slice',
-            ...lanes.flatMap(({ name }) => [`${name}: messages so far`, 'p50', 'p99']),
-            'ratio of p50',
-          ],
-          rows,
-        },
-      ],
-      notes: ['The ratio is that of Trunkline with the old snapshot to Trunkline without.'],
-    };
+    const slices = run.isQuick ? 4 : 20;
+    const secondsOfLane = run.seconds / slices / (pairs.length * 2);
+    for (let slice = 1; slice <= slices; slice += 1) {
+      for (const { queue, free, pinned, table } of pairs) {
+        run.progress(`Slice ${slice} of ${slices}: ${queue.name}`);
+        const freeMs = await work(queue, free, secondsOfLane);
+        const pinnedMs = await work(queue, pinned, secondsOfLane);
+        const [freeP50, pinnedP50] = [percentile(freeMs, 0.5), percentile(pinnedMs, 0.5)];
+        table.rows.push([
+          String(slice),
+          free.messages,
+          freeP50,
+          percentile(freeMs, 0.99),
+          pinned.messages,
+          pinnedP50,
+          percentile(pinnedMs, 0.99),
+          pinnedP50 / freeP50,
+        ]);
+      }
+    }
+    return { tables: pairs.map(({ table }) => table) };
   },
 };
 
+async function openPair(run: Run, queue: SqlQueue): Promise<Pair> {
+  return {
+    queue,
+    free: await openLane(run, queue, false),
+    pinned: await openLane(run, queue, true),
+    table: {
+      caption: `${queue.name}: receive ${batchSize} and delete them by SQL, in milliseconds`,
+      columns: [
+        'Slice',
+        'messages so far',
+        'p50',
+        'p99',
+        'with old snapshot: messages so far',
+        'p50',
+        'p99',
+        'p50 with / without',
+      ],
+      rows: [],
+    },
+  };
+}
+
 /** In a database of its own, because a snapshot holds back the clean-up of its database only. */
-async function openLane(
-  run: Run,
-  name: string,
-  queue: SqlQueue,
-  hasOldSnapshot: boolean,
-): Promise<Lane> {
-  const purpose = `horizon_${name.replaceAll(/\W+/g, '_').toLowerCase()}`;
-  const databaseUrl = await run.postgres.createDatabase(purpose);
+async function openLane(run: Run, queue: SqlQueue, isPinned: boolean): Promise<Lane> {
+  const name = queue.name.replaceAll(/\W+/g, '_').toLowerCase();
+  const databaseUrl = await run.postgres.createDatabase(
+    `horizon_${name}_${isPinned ? 'pinned' : 'free'}`,
+  );
   const server = await startTrunkline(databaseUrl);
   run.closeAtEnd(() => server.stop());
   const client = await openClient(databaseUrl, run.closeAtEnd);
   await queue.empty(client);
-  if (hasOldSnapshot) {
+  if (isPinned) {
     const reader = await openClient(databaseUrl, run.closeAtEnd);
     await reader.query('begin isolation level repeatable read read only');
     await reader.query('select count(*) from pg_class');
   }
-  return { name, client, queue, messages: 0, drainMs: [] };
+  return { client, messages: 0 };
 }
 
-async function work(lane: Lane, seconds: number): Promise<void> {
+/** Answers how long each receive with its delete took. */
+async function work(queue: SqlQueue, lane: Lane, seconds: number): Promise<number[]> {
+  const milliseconds: number[] = [];
   const deadlineMs = performance.now() + seconds * 1000;
   while (performance.now() < deadlineMs) {
-    await lane.queue.send(lane.client, batchSize);
+    await queue.send(lane.client, batchSize);
     const startedAtMs = performance.now();
-    lane.messages += await lane.queue.drain(lane.client, batchSize);
-    lane.drainMs.push(performance.now() - startedAtMs);
+    lane.messages += await queue.drain(lane.client, batchSize);
+    milliseconds.push(performance.now() - startedAtMs);
   }
+  return milliseconds;
 }

@@ -16,7 +16,7 @@ export interface Run {
   closeAtEnd(close: () => Promise<void>): void;
 }
 
-export interface Report {
+interface Report {
   tables: Table[];
   /** Sentences below the tables. */
   notes?: string[];

@@ -61,6 +61,10 @@ class HttpBench {
   }
 
   async run(connectionCounts: readonly number[]): Promise<void> {
+    for (const { name, server } of this.#contenders) {
+      this.#run.progress(`Warming up ${name}`);
+      await this.#warmUp(name, server.url);
+    }
     for (let round = 1; round <= this.#run.rounds; round += 1) {
       for (const connectionCount of connectionCounts) {
         for (const contender of this.#contenders) {
@@ -71,6 +75,23 @@ class HttpBench {
         }
         await this.#measureRaw(connectionCount);
       }
+    }
+  }
+
+  /** Until the code is compiled, and the database's connections are open. */
+  async #warmUp(name: string, url: string): Promise<void> {
+    const connections = Array.from({ length: 16 }, () => new SqsConnection(url));
+    const load = (step: (connection: SqsConnection) => Promise<number>) =>
+      runLoad({ connections, seconds: Math.min(this.#run.seconds * 2, 2), step });
+    if (name === bareFastify) {
+      await load((connection) => connection.sendMessage(''));
+    } else {
+      await this.#withQueue(name, connections, {}, async (queueUrl) => {
+        await load((connection) => connection.cycle(queueUrl));
+      });
+    }
+    for (const connection of connections) {
+      connection.close();
     }
   }
 

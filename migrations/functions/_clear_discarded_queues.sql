@@ -76,6 +76,9 @@ begin
   where present.queue_id is not null
     and not exists (select from trunkline.queues as queue where queue.id = present.queue_id)
   on conflict do nothing;
+  if found then
+    return trunkline._clear_discarded_queues(p_limit, p_now);
+  end if;
   return 0;
 end
 $$;

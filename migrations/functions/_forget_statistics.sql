@@ -3,6 +3,7 @@ create or replace function trunkline._forget_statistics(p_limit integer, p_now t
 returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

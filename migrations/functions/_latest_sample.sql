@@ -4,6 +4,7 @@ returns trunkline.queue_statistics
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -6,6 +6,7 @@ returns table (added bigint, removed bigint)
 language sql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   with folded as (

@@ -19,6 +19,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set max_parallel_workers_per_gather = 0
 as $$

@@ -17,6 +17,7 @@ language sql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

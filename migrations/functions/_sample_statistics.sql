@@ -7,6 +7,7 @@ create or replace function trunkline._sample_statistics(p_now timestamptz defaul
 returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 declare

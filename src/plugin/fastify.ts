@@ -15,8 +15,10 @@ declare module 'fastify' {
 export interface TrunklinePluginOptions {
   /** The application's own, on a database that `migrate` has been run on. It stays the application's to end. */
   pool: Pool;
-  /** Path below which the SQS API is mounted; `/sqs` by default. False: only the decorator. */
-  prefix?: `/${string}` | false;
+  /** Path below which the SQS API is mounted; `/sqs` by default. */
+  prefix?: string;
+  /** Only decorate the application with the library, and mount no API; false by default. */
+  isApiOff?: boolean;
   /** Base of queue URLs; the host that the client used and the prefix by default. */
   baseUrl?: string;
   /** 12 digits; 000000000000 by default. */
@@ -34,11 +36,15 @@ export interface TrunklinePluginOptions {
 
 async function trunklinePlugin(
   app: FastifyInstance,
-  { pool, prefix = '/sqs', baseUrl, ...options }: TrunklinePluginOptions,
+  { pool, prefix = '/sqs', isApiOff = false, baseUrl, ...options }: TrunklinePluginOptions,
 ): Promise<void> {
   app.decorate('trunkline', new Trunkline(pool));
-  if (prefix === false) {
+  if (isApiOff) {
     return;
+  }
+  if (!/^\/./.test(prefix)) {
+    // At the root, the API's answer to unknown paths would be the application's too.
+    throw new Error(`The prefix must be a path such as /sqs, and is ${prefix}.`);
   }
   const service = new QueueService(pool, {
     accountId: options.accountId ?? '000000000000',
@@ -52,14 +58,25 @@ async function trunklinePlugin(
     warn: (details, message) => app.log.warn(details, message),
   });
   // Waiting polls end before Fastify waits for requests under way; the rest when there are none any more.
-  app.addHook('preClose', async () => service.endWaits());
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    service.endWaits();
+  });
   app.addHook('onClose', () => service.close());
   await service.open();
 
   // A scope of its own: the API's parsers and error handler are not the application's.
-  await app.register(async (scope) => addQueueApi(scope, { services: service.services, baseUrl }), {
-    prefix,
-  });
+  const queueApi = async (scope: FastifyInstance) => {
+    // Fastify closes connections that are idle when it closes. Those of waiting polls become so just after.
+    scope.addHook('onSend', async (_request, reply) => {
+      if (isClosing) {
+        reply.header('connection', 'close');
+      }
+    });
+    addQueueApi(scope, { services: service.services, baseUrl });
+  };
+  await app.register(queueApi, { prefix });
 }
 
 /**

@@ -49,6 +49,12 @@ async function counts(queueName: string): Promise<{ visible: number; inFlight: n
   };
 }
 
+async function isEmpty(queueName: string): Promise<void> {
+  await expect
+    .poll(() => counts(queueName), { timeout: 20_000 })
+    .toEqual({ visible: 0, inFlight: 0 });
+}
+
 const sources: { name: string; open(queueName: string): MessageSource }[] = [
   { name: 'the database', open: (queueName) => new DatabaseSource(trunkline, queueName) },
   {
@@ -77,9 +83,7 @@ describe.each(sources)('A consumer over $name', ({ open }) => {
         handled.push(body);
       },
     });
-    await vi.waitFor(async () => {
-      expect(await counts(queueName)).toEqual({ visible: 0, inFlight: 0 });
-    });
+    await isEmpty(queueName);
     expect(handled.toSorted()).toEqual(bodies.toSorted());
     expect(mostAtWork).toBe(7);
     expect(errors).toEqual([]);
@@ -207,9 +211,7 @@ describe.each(sources)('A consumer over $name', ({ open }) => {
         await both.opened;
       },
     });
-    await vi.waitFor(async () => {
-      expect(await counts(queueName)).toEqual({ visible: 0, inFlight: 0 });
-    });
+    await isEmpty(queueName);
     expect(begun.slice(0, 2).toSorted()).toEqual(['a1', 'b1']);
     expect(begun.filter((name) => name.startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
     expect(begun.filter((name) => name.startsWith('b'))).toEqual(['b1', 'b2', 'b3']);

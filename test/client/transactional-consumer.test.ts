@@ -3,7 +3,7 @@ import postgres from 'postgres';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseSource, fromPostgresJs, Trunkline } from '../../src/client/index.ts';
 import { useDatabase } from '../support/database.ts';
-import { startConsumer } from './consuming.ts';
+import { gate, startConsumer } from './consuming.ts';
 
 const database = useDatabase();
 const queueName = 'work';
@@ -109,25 +109,22 @@ describe('A transactional handler', () => {
 
   it('rolls back what it does after it was abandoned', async () => {
     await trunkline.sendMessage({ queueName, messageBody: 'abandoned' });
-    let finish = () => {};
-    const begun = new Promise<void>((resolve) => {
-      const { consumer } = startConsumer({
-        source,
-        transactionalHandler: async (_message, client) => {
-          await client.query(`insert into effects values ('abandoned')`);
-          resolve();
-          await new Promise<void>((end) => {
-            finish = end;
-          });
-        },
-      });
-      void begun.then(() => consumer.stop());
+    const begun = gate();
+    const finish = gate();
+    const { consumer } = startConsumer({
+      source,
+      transactionalHandler: async (_message, client) => {
+        await client.query(`insert into effects values ('abandoned')`);
+        begun.open();
+        await finish.opened;
+      },
     });
-    await begun;
+    await begun.opened;
+    await consumer.stop();
     let message = (await trunkline.receiveMessages({ queueName, waitTimeSeconds: 5 }))[0];
     expect(message?.receiveCount).toBe(2);
-    finish();
     await trunkline.deleteMessage({ queueName, receiptHandle: String(message?.receiptHandle) });
+    finish.open();
     // The handler's connection returns to the pool when its transaction has ended.
     await expect.poll(() => database.pool.totalCount - database.pool.idleCount).toBe(0);
     expect(await effects()).toEqual([]);

@@ -52,7 +52,10 @@ describe.each(kinds)('the backlog of a $kind queue', ({ kind, queue, fifo }) => 
   it('tells the states apart, before and after counts are settled', async () => {
     const name = await createQueue(pool, { ...queue, DelaySeconds: 900 });
     await send(pool, name, 'delayed', fifo('delayed'));
-    await call(pool, 'set_queue_attributes', { queue_name: name, attributes: '{"DelaySeconds": 0}' });
+    await call(pool, 'set_queue_attributes', {
+      queue_name: name,
+      attributes: '{"DelaySeconds": 0}',
+    });
     for (const body of ['a', 'b', 'c', 'd', 'e']) {
       await send(pool, name, body, fifo(body));
     }
@@ -140,8 +143,10 @@ describe.each(kinds)('the backlog of a $kind queue', ({ kind, queue, fifo }) => 
     expect(await backlogOf(pool, name)).toMatchObject({ dead_letters_waiting: 0 });
     await send(pool, dead, 'a', fifo('a'));
     await send(pool, dead, 'b', fifo('b'));
-    await receiveOne(pool, dead);
+    const { receipt_handle } = await receiveOne(pool, dead);
     expect(await backlogOf(pool, name)).toMatchObject({ visible: 0, dead_letters_waiting: 2 });
+    await deleteMessage(pool, dead, receipt_handle);
+    expect(await backlogOf(pool, name)).toMatchObject({ dead_letters_waiting: 1 });
     await call(pool, 'delete_queue', { queue_name: dead });
     expect(await backlogOf(pool, name)).toMatchObject({ dead_letters_waiting: null });
   });
@@ -169,7 +174,10 @@ describe('the oldest message of a FIFO queue', () => {
     await late.query('begin');
     await send(late, name, 'late', { message_group_id: 'late' });
     await send(pool, name, 'later', { message_group_id: 'later' });
-    await settle(pool);
+    // What the open transaction wrote keeps this from settling, and a mark from passing it.
+    for (let time = 1; time <= 3; time += 1) {
+      await pool.query('select trunkline._settle()');
+    }
     await pool.query('delete from trunkline.queue_statistics');
     await sample(pool, await minutesAgo(1));
     const before = await backlogOf(pool, name);

@@ -70,9 +70,7 @@ describe('the history of a queue', () => {
 describe('sampling', () => {
   it('is done once in a minute, also by many servers at the same time', async () => {
     const name = await createQueue(pool);
-    const sampled = await Promise.all(
-      Array.from({ length: 12 }, () => sample(pool, later(6_000))),
-    );
+    const sampled = await Promise.all(Array.from({ length: 12 }, () => sample(pool, later(6_000))));
     expect(sampled.filter(Boolean)).toHaveLength(1);
     expect(await sample(pool, later(6_059))).toBe(false);
     expect(await sample(pool, later(6_060))).toBe(true);

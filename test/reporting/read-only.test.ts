@@ -48,21 +48,22 @@ async function readEverything(connection: Connection): Promise<Record<string, ob
     queue_history: '*',
   };
   for (const [view, columns] of Object.entries(ofViews)) {
-    const { rows } = await connection.query(`select ${columns} from trunkline.${view} order by 1, 2, 3`);
+    const { rows } = await connection.query(
+      `select ${columns} from trunkline.${view} order by 1, 2, 3`,
+    );
     reports[view] = rows;
   }
   for (const queue_name of names) {
     for (const newest_first of [false, true]) {
       const messages = await call(connection, 'message_peek', { queue_name, newest_first });
-      reports[`message_peek ${queue_name} ${newest_first}`] = messages.map(
-        (message) => ({ ...message, age: undefined }),
-      );
+      reports[`message_peek ${queue_name} ${newest_first}`] = messages.map((message) => ({
+        ...message,
+        age: undefined,
+      }));
     }
-    reports[`get_queue_attributes ${queue_name}`] = await call(
-      connection,
-      'get_queue_attributes',
-      { queue_name },
-    );
+    reports[`get_queue_attributes ${queue_name}`] = await call(connection, 'get_queue_attributes', {
+      queue_name,
+    });
   }
   return reports;
 }

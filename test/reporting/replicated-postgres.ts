@@ -72,7 +72,7 @@ async function untilAnswered(url: string): Promise<void> {
   }
 }
 
-async function valueOf(url: string, expression: string): Promise<string> {
+async function readValue(url: string, expression: string): Promise<string> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
@@ -112,7 +112,17 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     return url;
   };
 
-  await run('initdb', ['-D', 'primary', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']);
+  await run('initdb', [
+    '-D',
+    'primary',
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--no-sync',
+  ]);
   const primaryUrl = await start('primary', await findFreePort(undefined));
   await run('pg_basebackup', ['-d', primaryUrl, '-D', 'replica', '-R', '-c', 'fast', '--no-sync']);
   const replicaUrl = await start('replica', await findFreePort(undefined));
@@ -121,9 +131,9 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
     primaryUrl,
     replicaUrl,
     async catchUp() {
-      const position = await valueOf(primaryUrl, 'pg_current_wal_lsn()');
+      const position = await readValue(primaryUrl, 'pg_current_wal_lsn()');
       const isThere = `pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`;
-      for (let attempt = 1; (await valueOf(replicaUrl, isThere)) !== 'true'; attempt += 1) {
+      for (let attempt = 1; (await readValue(replicaUrl, isThere)) !== 'true'; attempt += 1) {
         if (attempt === 300) {
           throw new Error('The replica does not follow.');
         }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../sql/door.ts';
 import { only } from '../sql/door.ts';
 
@@ -95,9 +96,15 @@ export async function sample(connection: Connection, at: Date): Promise<boolean>
   return only(rows).is_sampled;
 }
 
-/** Settles what was committed so far: the first time notes a point, the next reaches it. */
+/** Settles what was committed so far, which has to wait for writers of other databases too. */
 export async function settle(connection: Connection): Promise<void> {
-  for (let time = 1; time <= 3; time += 1) {
+  for (let attempt = 1; attempt <= 500; attempt += 1) {
     await connection.query('select trunkline._settle()');
+    const { rows } = await connection.query('select from trunkline.count_deltas limit 1');
+    if (rows.length === 0) {
+      return;
+    }
+    await sleep(20);
   }
+  throw new Error('Something keeps the past from settling.');
 }

@@ -82,7 +82,10 @@ describe('trunkline_app', () => {
       visibility_timeout: '1 hour',
     });
     await deleteMessage(app, name, receipt_handle);
-    await call(app, 'set_queue_attributes', { queue_name: name, attributes: '{"DelaySeconds": 1}' });
+    await call(app, 'set_queue_attributes', {
+      queue_name: name,
+      attributes: '{"DelaySeconds": 1}',
+    });
     await call(app, 'get_queue_attributes', { queue_name: name });
     await call(app, 'purge_queue', { queue_name: name });
     await call(app, 'delete_queue', { queue_name: name });
@@ -96,7 +99,7 @@ describe('trunkline_app', () => {
     "update trunkline.settings set account_id = '1'",
     'delete from trunkline.messages',
     "select nextval('trunkline.message_ids')",
-    "select * from trunkline._receive_messages(1, 1, 1, 1)",
+    'select * from trunkline._receive_messages(1, 1, 1, 1)',
     "select trunkline._receipt_handle('\\x00', 1, gen_random_uuid())",
     'select * from trunkline._report_backlog(1, now())',
     'create table trunkline.mine ()',
@@ -308,10 +311,12 @@ describe('a receipt handle that was made up', () => {
       const group = 'FifoQueue' in queue ? { message_group_id: 'g' } : {};
       await send(app, name, 'mine', group);
       await send(app, name, 'other', group);
-      const mine = (await call<{ receipt_handle: string }>(app, 'receive_message', {
-        queue_name: name,
-        max_number_of_messages: 2,
-      }))[0];
+      const mine = (
+        await call<{ receipt_handle: string }>(app, 'receive_message', {
+          queue_name: name,
+          max_number_of_messages: 2,
+        })
+      )[0];
       const receipt_handle = forge(mine?.receipt_handle ?? '');
       const refused = { code: 'TQ007' };
       await expect(deleteMessage(app, name, receipt_handle)).rejects.toMatchObject(refused);

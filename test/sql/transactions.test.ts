@@ -165,7 +165,11 @@ async function kill(session: Client): Promise<void> {
   await ended;
 }
 
-type Step = (session: Client, queueName: string, state: { handle?: string; id?: string }) => unknown;
+type Step = (
+  session: Client,
+  queueName: string,
+  state: { handle?: string; id?: string },
+) => unknown;
 
 const receiveStep: Step = async (session, queueName, state) => {
   const message = await receiveOne(session, queueName);
