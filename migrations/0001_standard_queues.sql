@@ -83,8 +83,11 @@ create table trunkline.messages (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- Serves the claim of a receive, the count of hidden messages, and the look-out of waiting polls.
-create index messages_visible_at_idx on trunkline.messages (queue_id, visible_at);
+-- Serves the claim of a receive, the count of hidden messages, and the look-out of waiting polls. It holds all
+-- messages; its condition keeps it from those who look for ids. A queue is often empty when statistics are
+-- taken, and a planner that believes it so would then read the whole of it for one id.
+create index messages_visible_at_idx on trunkline.messages (queue_id, visible_at)
+  where visible_at > '-infinity';
 
 -- Stored messages per queue: folded totals plus deltas not folded yet. A counter row updated by every send
 -- would serialise the sends of a queue; an appended delta does not.

@@ -53,7 +53,8 @@ create table trunkline.deduplications (
 );
 
 -- Serves the janitor.
-create index deduplications_expires_at_idx on trunkline.deduplications (queue_id, expires_at);
+create index deduplications_expires_at_idx on trunkline.deduplications (queue_id, expires_at)
+  where expires_at > '-infinity';
 
 -- What receives with a ReceiveRequestAttemptId returned in the last five minutes.
 create table trunkline.receive_attempts (
@@ -67,4 +68,5 @@ create table trunkline.receive_attempts (
   primary key (queue_id, attempt_id)
 );
 
-create index receive_attempts_expires_at_idx on trunkline.receive_attempts (queue_id, expires_at);
+create index receive_attempts_expires_at_idx on trunkline.receive_attempts (queue_id, expires_at)
+  where expires_at > '-infinity';

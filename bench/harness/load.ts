@@ -25,7 +25,9 @@ export async function runLoad<Connection>(load: Load<Connection>): Promise<Throu
   await Promise.all(
     connections.map(async (connection) => {
       while (messages < mostMessages && performance.now() < deadlineMs) {
-        messages += await step(connection);
+        // Not in one: the sum would be read before the step, and what others add meanwhile lost.
+        const count = await step(connection);
+        messages += count;
       }
     }),
   );

@@ -20,7 +20,8 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
@@ -29,6 +30,7 @@ declare
   v_groups text[];
   v_now timestamptz;
   v_outcomes text[];
+  v_places tid[];
 begin
   perform pg_current_xact_id();
   if p_is_own_transaction then
@@ -40,34 +42,38 @@ begin
   v_groups := trunkline._lock_groups_of_messages(p_queue_id, v_ids);
   v_now := coalesce(p_now, clock_timestamp());
 
-  select array_agg(
-    case
-      when handle.id is null then 'invalid'
-      when message.id is null then 'missing'
-      when v_now - message.received_at + make_interval(secs => timeout.seconds) > interval '12 hours' then 'too_long'
-      else 'changed'
-    end
-    order by handle.entry
-  )
-  into v_outcomes
-  from unnest(v_ids, v_nonces) with ordinality as handle (id, nonce, entry)
-  join unnest(p_timeouts_seconds) with ordinality as timeout (seconds, entry) using (entry)
-  left join trunkline.messages as message
-    on message.queue_id = p_queue_id
-    and message.id = handle.id
-    and message.receipt_nonce = handle.nonce
-    and message.visible_at > v_now
-    and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds);
+  select
+    array_agg(judged.outcome order by judged.entry),
+    array_agg(judged.place order by judged.entry)
+  into v_outcomes, v_places
+  from (
+    select
+      found.entry,
+      found.place,
+      case
+        when handle.id is null then 'invalid'
+        when found.id is null
+          or found.receipt_nonce <> handle.nonce
+          or found.visible_at <= v_now
+          or found.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds)
+          then 'missing'
+        when v_now - found.received_at + make_interval(secs => handle.seconds) > interval '12 hours' then 'too_long'
+        else 'changed'
+      end as outcome
+    from trunkline._find_messages(p_queue_id, v_ids) as found
+    join unnest(v_ids, v_nonces, p_timeouts_seconds) with ordinality as handle (id, nonce, seconds, entry)
+      using (entry)
+  ) as judged;
 
   update trunkline.messages as message
   set visible_at = v_now + make_interval(secs => latest.seconds)
   from (
-    select distinct on (handle.id) handle.id, p_timeouts_seconds[handle.entry] as seconds
-    from unnest(v_ids) with ordinality as handle (id, entry)
-    where v_outcomes[handle.entry] = 'changed'
-    order by handle.id, handle.entry desc
+    select distinct on (handle.place) handle.place, handle.seconds
+    from unnest(v_places, p_timeouts_seconds, v_outcomes) with ordinality as handle (place, seconds, outcome, entry)
+    where handle.outcome = 'changed'
+    order by handle.place, handle.entry desc
   ) as latest
-  where message.queue_id = p_queue_id and message.id = latest.id;
+  where message.ctid = latest.place;
 
   perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
   return query

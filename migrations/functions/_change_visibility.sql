@@ -19,58 +19,58 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz;
+  v_ids bigint[];
+  v_found bigint[];
+  v_places tid[];
+  v_received_at timestamptz[];
+  v_outcomes text[];
 begin
   -- The transaction has its id before the clock is read: settlement rests on that order.
   perform pg_current_xact_id();
   v_now := coalesce(p_now, clock_timestamp());
+  v_ids := array(
+    select handle.id
+    from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle
+    order by handle.entry
+  );
 
-  return query
-  with handle as materialized (
-    select given.entry, given.id, timeout.seconds
-    from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as given
-    join unnest(p_timeouts_seconds) with ordinality as timeout (seconds, entry) using (entry)
-  ),
-  -- Locked in id order, as every statement here locks messages, so that two batches cannot deadlock.
-  found as materialized (
-    select message.id, message.received_at
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.id = any (array(select handle.id from handle where handle.id is not null))
-      and message.received_at is not null
-      and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
-    order by message.id
-    for update
-  ),
-  judged as materialized (
+  select array_agg(message.id), array_agg(message.place), array_agg(message.received_at)
+  into v_found, v_places, v_received_at
+  from trunkline._lock_messages(p_queue_id, v_ids) as message
+  where message.received_at is not null
+    and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds);
+
+  v_outcomes := array(
     select
-      handle.entry,
-      handle.id,
-      handle.seconds,
       case
         when handle.id is null then 'invalid'
         when found.id is null then 'missing'
         when v_now - found.received_at + make_interval(secs => handle.seconds) > interval '12 hours' then 'too_long'
         else 'changed'
-      end as outcome
-    from handle
-    left join found on found.id = handle.id
-  ),
-  changed as (
-    update trunkline.messages as message
-    set visible_at = v_now + make_interval(secs => latest.seconds)
-    from (
-      select distinct on (judged.id) judged.id, judged.seconds
-      from judged
-      where judged.outcome = 'changed'
-      order by judged.id, judged.entry desc
-    ) as latest
-    where message.queue_id = p_queue_id and message.id = latest.id
-  )
-  select judged.outcome from judged order by judged.entry;
+      end
+    from unnest(v_ids, p_timeouts_seconds) with ordinality as handle (id, seconds, entry)
+    left join unnest(v_found, v_received_at) as found (id, received_at) using (id)
+    order by handle.entry
+  );
+
+  update trunkline.messages as message
+  set visible_at = v_now + make_interval(secs => latest.seconds)
+  from (
+    select distinct on (handle.id) found.place, handle.seconds
+    from unnest(v_ids, p_timeouts_seconds, v_outcomes) with ordinality as handle (id, seconds, outcome, entry)
+    join unnest(v_found, v_places) as found (id, place) using (id)
+    where handle.outcome = 'changed'
+    order by handle.id, handle.entry desc
+  ) as latest
+  where message.ctid = latest.place;
+
+  return query
+  select handle.outcome from unnest(v_outcomes) with ordinality as handle (outcome, entry) order by handle.entry;
 end
 $$;

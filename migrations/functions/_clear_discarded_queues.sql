@@ -23,22 +23,9 @@ begin
   for v_discarded in
     select * from trunkline.discarded_queues order by discarded_at
   loop
-    delete from trunkline.messages as message
-    where message.queue_id = v_discarded.queue_id
-      and message.id = any (array(
-        select oldest.id
-        from trunkline.messages as oldest
-        where oldest.queue_id = v_discarded.queue_id
-        order by oldest.id
-        limit p_limit
-        for update skip locked
-      ));
-    get diagnostics v_removed = row_count;
-    if v_removed > 0 then
-      return v_removed;
-    end if;
-
-    foreach v_table in array array['deduplications', 'receive_attempts', 'message_groups', 'count_deltas'] loop
+    foreach v_table in array
+      array['messages', 'deduplications', 'receive_attempts', 'message_groups', 'count_deltas']
+    loop
       execute format(
         'delete from trunkline.%1$I
          where ctid = any (array(select ctid from trunkline.%1$I where queue_id = $1 limit $2 for update skip locked))',

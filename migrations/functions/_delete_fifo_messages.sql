@@ -20,7 +20,6 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
@@ -28,8 +27,8 @@ declare
   v_nonces uuid[];
   v_groups text[];
   v_now timestamptz;
-  v_deleted bigint[];
-  v_left bigint[];
+  v_outcomes text[];
+  v_places tid[];
 begin
   perform pg_current_xact_id();
   if p_is_own_transaction then
@@ -41,41 +40,35 @@ begin
   v_groups := trunkline._lock_groups_of_messages(p_queue_id, v_ids);
   v_now := coalesce(p_now, clock_timestamp());
 
-  with deleted as (
-    delete from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.id = any (v_ids)
-      and message.visible_at > v_now
-      and message.receipt_nonce in (
-        select handle.nonce from unnest(v_ids, v_nonces) as handle (id, nonce) where handle.id = message.id
-      )
-    returning message.id
-  ),
-  counted as (
+  select
+    array_agg(judged.outcome order by judged.entry),
+    coalesce(array_agg(distinct judged.place) filter (where judged.outcome = 'deleted'), '{}')
+  into v_outcomes, v_places
+  from (
+    select
+      found.entry,
+      found.place,
+      case
+        when handle.id is null then 'invalid'
+        when found.id is null then 'missing'
+        when found.visible_at > v_now and found.receipt_nonce = handle.nonce then 'deleted'
+        else 'expired'
+      end as outcome
+    from trunkline._find_messages(p_queue_id, v_ids) as found
+    join unnest(v_ids, v_nonces) with ordinality as handle (id, nonce, entry) using (entry)
+  ) as judged;
+  if v_places <> '{}' then
+    delete from trunkline.messages as message where message.ctid = any (v_places);
     insert into trunkline.count_deltas (queue_id, added, removed)
-    select p_queue_id, 0, count(*) from deleted having count(*) > 0
-  )
-  select coalesce(array_agg(deleted.id), '{}') into v_deleted from deleted;
+    values (p_queue_id, 0, cardinality(v_places));
+  end if;
 
-  v_left := array(
-    select message.id
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id and message.id = any (v_ids)
-  );
   perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
   if p_is_own_transaction then
     perform trunkline._remove_drained_groups(p_queue_id, v_groups);
   end if;
 
   return query
-  select
-    case
-      when handle.id is null then 'invalid'
-      when handle.id = any (v_deleted) then 'deleted'
-      when handle.id = any (v_left) then 'expired'
-      else 'missing'
-    end
-  from unnest(v_ids) with ordinality as handle (id, entry)
-  order by handle.entry;
+  select handle.outcome from unnest(v_outcomes) with ordinality as handle (outcome, entry) order by handle.entry;
 end
 $$;

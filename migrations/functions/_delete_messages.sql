@@ -14,47 +14,41 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
-set enable_bitmapscan = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_ids bigint[];
+  v_nonces uuid[];
+  v_places tid[];
+  v_owned bigint[];
+  v_owned_nonces uuid[];
 begin
   perform pg_current_xact_id();
+  select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
+  into v_ids, v_nonces
+  from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;
+
+  select
+    coalesce(array_agg(message.place), '{}'),
+    coalesce(array_agg(message.id), '{}'),
+    coalesce(array_agg(message.nonce), '{}')
+  into v_places, v_owned, v_owned_nonces
+  from trunkline._lock_messages(p_queue_id, v_ids, v_nonces) as message;
+  if v_owned <> '{}' then
+    delete from trunkline.messages as message where message.ctid = any (v_places);
+    insert into trunkline.count_deltas (queue_id, added, removed)
+    values (p_queue_id, 0, cardinality(v_owned));
+  end if;
 
   return query
-  with handle as materialized (
-    select * from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles)
-  ),
-  -- In id order, as every statement locks messages, so that two batches cannot deadlock.
-  locked as materialized (
-    select message.id
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.id = any (array(select handle.id from handle where handle.id is not null))
-      and message.receipt_nonce in (select handle.nonce from handle where handle.id = message.id)
-    order by message.id
-    for update
-  ),
-  deleted as (
-    delete from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.id = any (array(select locked.id from locked))
-    returning message.id, message.receipt_nonce
-  ),
-  counted as (
-    insert into trunkline.count_deltas (queue_id, added, removed)
-    select p_queue_id, 0, count(*)
-    from deleted
-    having count(*) > 0
-  )
   select
     case
       when handle.id is null then 'invalid'
-      when deleted.id is null then 'missing'
+      when message.id is null then 'missing'
       else 'deleted'
     end
-  from handle
-  left join deleted on deleted.id = handle.id and deleted.receipt_nonce = handle.nonce
+  from unnest(v_ids, v_nonces) with ordinality as handle (id, nonce, entry)
+  left join unnest(v_owned, v_owned_nonces) as message (id, nonce) using (id, nonce)
   order by handle.entry;
 end
 $$;

@@ -13,6 +13,7 @@ declare
   v_queue trunkline.queues;
   v_ids bigint[];
   v_groups text[];
+  v_places tid[];
   v_removed bigint := 0;
   v_removed_here bigint;
 begin
@@ -35,43 +36,47 @@ begin
   loop
     exit when v_removed >= p_limit;
 
-    v_ids := array(
-      select oldest.id
-      from (
-        select message.id, message.sent_at
-        from trunkline.messages as message
-        where message.queue_id = v_queue.id
-        order by message.id
-        limit p_limit - v_removed
-      ) as oldest
-      where oldest.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds)
-    );
+    select
+      coalesce(array_agg(oldest.id), '{}'),
+      coalesce(array_agg(distinct oldest.group_id) filter (where v_queue.is_fifo), '{}')
+    into v_ids, v_groups
+    from (
+      select message.id, message.group_id, message.sent_at
+      from trunkline.messages as message
+      where message.queue_id = v_queue.id
+      order by message.id
+      limit p_limit - v_removed
+    ) as oldest
+    where oldest.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds);
+
     -- Groups first, then their messages, as everybody does.
     v_groups := array(
       select known.group_id
       from trunkline.message_groups as known
-      where v_queue.is_fifo
-        and known.queue_id = v_queue.id
-        and known.group_id = any (array(
-          select message.group_id
-          from trunkline.messages as message
-          where message.queue_id = v_queue.id and message.id = any (v_ids)
-        ))
+      where known.queue_id = v_queue.id and known.group_id = any (v_groups)
       order by known.group_id
       for update skip locked
     );
-
-    with removable as materialized (
-      select message.id
-      from trunkline.messages as message
-      where message.queue_id = v_queue.id
-        and message.id = any (v_ids)
-        and (not v_queue.is_fifo or message.group_id = any (v_groups))
-      for update skip locked
-    )
-    delete from trunkline.messages as message
-    using removable
-    where message.queue_id = v_queue.id and message.id = removable.id;
+    v_places := array(
+      select removable.place
+      from unnest(v_ids) as expired (id)
+      cross join lateral (
+        select message.ctid as place, message.group_id
+        from trunkline.messages as message
+        where message.queue_id = v_queue.id and message.id = expired.id
+        limit 1
+        for update skip locked
+      ) as removable
+      where not v_queue.is_fifo
+        or removable.group_id = any (v_groups)
+        -- The group went on without it, and its row has gone since.
+        or not exists (
+          select
+          from trunkline.message_groups as known
+          where known.queue_id = v_queue.id and known.group_id = removable.group_id
+        )
+    );
+    delete from trunkline.messages as message where message.ctid = any (v_places);
     get diagnostics v_removed_here = row_count;
 
     if v_removed_here > 0 then

@@ -21,29 +21,30 @@ begin
 
   for v_queue in select * from trunkline.queues where is_fifo loop
     delete from trunkline.deduplications as known
-    where known.queue_id = v_queue.id
-      and known.expires_at <= v_now
-      and (known.deduplication_id, known.scope) in (
-        select expired.deduplication_id, expired.scope
-        from trunkline.deduplications as expired
-        where expired.queue_id = v_queue.id and expired.expires_at <= v_now
-        order by expired.expires_at
-        limit p_limit
-        for update skip locked
-      );
+    where known.ctid = any (array(
+      select expired.ctid
+      from trunkline.deduplications as expired
+      where expired.queue_id = v_queue.id
+        and expired.expires_at > '-infinity'
+        and expired.expires_at <= v_now
+      order by expired.expires_at
+      limit p_limit
+      for update skip locked
+    ));
     get diagnostics v_count = row_count;
     v_forgotten := v_forgotten + v_count;
 
     delete from trunkline.receive_attempts as attempt
-    where attempt.queue_id = v_queue.id
-      and attempt.attempt_id in (
-        select expired.attempt_id
-        from trunkline.receive_attempts as expired
-        where expired.queue_id = v_queue.id and expired.expires_at <= v_now
-        order by expired.expires_at
-        limit p_limit
-        for update skip locked
-      );
+    where attempt.ctid = any (array(
+      select expired.ctid
+      from trunkline.receive_attempts as expired
+      where expired.queue_id = v_queue.id
+        and expired.expires_at > '-infinity'
+        and expired.expires_at <= v_now
+      order by expired.expires_at
+      limit p_limit
+      for update skip locked
+    ));
     get diagnostics v_count = row_count;
     v_forgotten := v_forgotten + v_count;
 

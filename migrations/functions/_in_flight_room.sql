@@ -11,6 +11,8 @@ returns integer
 language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
 as $$
 declare
   v_sample bigint;
@@ -31,6 +33,7 @@ begin
       select
       from trunkline.messages as message
       where message.queue_id = p_queue_id
+        and message.visible_at > '-infinity'
         and message.visible_at > p_now
         and message.receive_count > 0
       limit p_in_flight_limit

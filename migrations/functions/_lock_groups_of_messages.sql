@@ -13,8 +13,8 @@ as $$
     where known.queue_id = p_queue_id
       and known.group_id = any (array(
         select message.group_id
-        from trunkline.messages as message
-        where message.queue_id = p_queue_id and message.id = any (p_ids)
+        from trunkline._find_messages(p_queue_id, p_ids) as message
+        where message.id is not null
       ))
     order by known.group_id
     for update

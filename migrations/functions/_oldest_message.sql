@@ -17,6 +17,7 @@ as $$
   select message.visible_at
   from trunkline.messages as message
   where message.queue_id = p_queue_id
+    and message.visible_at > '-infinity'
     and message.visible_at >= coalesce(
       p_from,
       (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),

@@ -49,6 +49,8 @@ declare
   v_groups text[];
   v_tried text[] := '{}';
   v_found bigint[];
+  v_places tid[] := '{}';
+  v_found_places tid[];
   v_idle text[];
 begin
   if p_attempt_id is not null then
@@ -73,21 +75,23 @@ begin
 
       select
         coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
+        coalesce(array_agg(walked.place order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
         coalesce(array_agg(walked.group_id) filter (where walked.id is null), '{}')
-      into v_found, v_idle
+      into v_found, v_found_places, v_idle
       from (
-        select claimed.position, claimed.group_id, free.id
+        select claimed.position, claimed.group_id, free.id, free.place
         from unnest(v_groups) with ordinality as claimed (group_id, position)
         join trunkline.message_groups as known
           on known.queue_id = p_queue_id and known.group_id = claimed.group_id
         left join lateral (
-          select message.id
+          select message.id, message.place
           from (
             select
               listed.id,
+              listed.place,
               bool_and(listed.visible_at <= v_now) over (order by listed.id) as is_free
             from (
-              select message.id, message.visible_at
+              select message.id, message.ctid as place, message.visible_at
               from trunkline.messages as message
               where message.queue_id = p_queue_id
                 and message.group_id = claimed.group_id
@@ -105,7 +109,9 @@ begin
       if v_idle <> '{}' then
         perform trunkline._refresh_message_groups(v_queue, v_idle, v_now);
       end if;
+      v_found_places := v_found_places[1 : v_limit - cardinality(v_ids)];
       v_ids := v_ids || v_found[1 : v_limit - cardinality(v_ids)];
+      v_places := v_places || v_found_places;
     end loop;
 
     if v_ids = '{}' then
@@ -121,7 +127,7 @@ begin
           first_received_at = coalesce(message.first_received_at, v_now),
           receive_count = message.receive_count + 1,
           receipt_nonce = gen_random_uuid()
-      where message.queue_id = p_queue_id and message.id = any (v_ids)
+      where message.ctid = any (v_places)
       returning message.id, message.group_id, message.receipt_nonce
     ),
     moved as (
@@ -167,8 +173,13 @@ begin
     message.id,
     message.trace_header,
     message.dead_letter_source_arn
-  from trunkline.messages as message
-  where message.queue_id = p_queue_id and message.id = any (v_ids)
-  order by array_position(v_ids, message.id);
+  from unnest(v_ids) with ordinality as received (id, position)
+  cross join lateral (
+    select *
+    from trunkline.messages as found
+    where found.queue_id = p_queue_id and found.id = received.id
+    limit 1
+  ) as message
+  order by received.position;
 end
 $$;

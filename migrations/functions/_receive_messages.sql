@@ -4,6 +4,9 @@
 -- another receive are passed over, never waited for. Raises TQ001 when the queue is gone, TQ002 when
 -- p_in_flight_limit messages are in flight.
 --
+-- Rows are locked by one statement and changed by the next, by their place in the table: that is the cheapest
+-- way to them, and what is locked stays in its place.
+--
 -- The planner settings make every plan walk messages_visible_at_idx from the low-water mark, also while
 -- statistics are stale: a sort or bitmap of a large backlog would take seconds. Where a plan cannot do
 -- without what is off, up to PostgreSQL 17 its cost becomes so high that it would be compiled each time,
@@ -40,6 +43,7 @@ as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_claimed tid[];
   v_limit integer := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_now));
 begin
   if v_limit <= 0 then
@@ -47,11 +51,11 @@ begin
       using errcode = 'TQ002';
   end if;
 
-  return query
-  with claimed as materialized (
-    select message.id
+  v_claimed := array(
+    select message.ctid
     from trunkline.messages as message
     where message.queue_id = p_queue_id
+      and message.visible_at > '-infinity'
       and message.visible_at >= coalesce(
         (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
         '-infinity'
@@ -61,23 +65,23 @@ begin
     order by message.visible_at
     limit v_limit
     for update skip locked
-  ),
-  -- Read after the rows are locked, so after the transaction has its id: settlement rests on that order.
-  instant as materialized (
-    select coalesce(p_now, clock_timestamp()) as at
-    from (select count(*) from claimed) as all_claimed
-  ),
-  received as (
+  );
+  if v_claimed = '{}' then
+    return;
+  end if;
+  -- Read after rows are locked, so after the transaction has its id: settlement rests on that order.
+  v_now := coalesce(p_now, clock_timestamp());
+
+  return query
+  with received as (
     update trunkline.messages as message
-    set visible_at = instant.at
+    set visible_at = v_now
           + make_interval(secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)),
-        received_at = instant.at,
-        first_received_at = coalesce(message.first_received_at, instant.at),
+        received_at = v_now,
+        first_received_at = coalesce(message.first_received_at, v_now),
         receive_count = message.receive_count + 1,
         receipt_nonce = gen_random_uuid()
-    from instant
-    where message.queue_id = p_queue_id
-      and message.id = any (array(select claimed.id from claimed))
+    where message.ctid = any (v_claimed)
     returning message.*
   )
   select

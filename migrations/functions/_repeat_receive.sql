@@ -18,7 +18,7 @@ declare
   v_attempt trunkline.receive_attempts;
   v_groups text[];
   v_now timestamptz;
-  v_repeated bigint;
+  v_places tid[];
 begin
   select * into v_attempt
   from trunkline.receive_attempts as attempt
@@ -31,20 +31,22 @@ begin
 
   v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_attempt.message_ids);
   v_now := coalesce(p_now, clock_timestamp());
-  update trunkline.messages as message
-  set visible_at = v_now + p_timeout
-  from unnest(v_attempt.message_ids, v_attempt.receipt_nonces) as received (id, nonce)
-  where message.queue_id = (p_queue).id
-    and message.id = received.id
-    and message.receipt_nonce = received.nonce
-    and message.visible_at = v_attempt.visible_at
-    and message.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds);
-  get diagnostics v_repeated = row_count;
-  if v_repeated < cardinality(v_attempt.message_ids) then
+  v_places := array(
+    select found.place
+    from trunkline._find_messages((p_queue).id, v_attempt.message_ids) as found
+    join unnest(v_attempt.receipt_nonces) with ordinality as received (nonce, entry) using (entry)
+    where found.receipt_nonce = received.nonce
+      and found.visible_at = v_attempt.visible_at
+      and found.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds)
+  );
+  if cardinality(v_places) < cardinality(v_attempt.message_ids) then
     raise exception 'Value % for parameter ReceiveRequestAttemptId is invalid. Reason: The receiveRequestAttemptId is not valid anymore since the receive call is not retryable.', p_attempt_id
       using errcode = 'TQ005';
   end if;
 
+  update trunkline.messages as message
+  set visible_at = v_now + p_timeout
+  where message.ctid = any (v_places);
   perform trunkline._refresh_message_groups(p_queue, v_groups, v_now);
   update trunkline.receive_attempts as attempt
   set visible_at = v_now + p_timeout

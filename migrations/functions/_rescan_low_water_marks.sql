@@ -18,6 +18,7 @@ begin
   with rescanned as materialized (
     select progress.queue_id, progress.visible_from as before, mark.visible_from as after
     from trunkline.queue_progress as progress
+    join trunkline.queues as queue on queue.id = progress.queue_id
     cross join lateral (
       select trunkline._low_water_mark(progress.queue_id, v_settled_at, '-infinity') as visible_from
     ) as mark

@@ -12,7 +12,8 @@ as $$
         select count(*)
         from trunkline.messages as message
         where message.queue_id = progress.queue_id
-          and message.visible_at > p_now
+          and message.visible_at > '-infinity'
+        and message.visible_at > p_now
           and message.receive_count > 0
       ),
       sampled_at = p_now

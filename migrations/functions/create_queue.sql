@@ -11,5 +11,10 @@ language sql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select trunkline._create_queue(trunkline._account_id(), queue_name, attributes::json, tags)
+  select trunkline._create_queue(
+    trunkline._account_id(),
+    queue_name,
+    trunkline._require_json_object(attributes, 'Attributes')::json,
+    trunkline._require_tags(tags)
+  )
 $$;

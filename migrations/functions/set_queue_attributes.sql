@@ -5,5 +5,8 @@ language sql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select trunkline._set_queue_attributes((trunkline._find_queue(queue_name)).id, attributes::json)
+  select trunkline._set_queue_attributes(
+    (trunkline._find_queue(queue_name)).id,
+    trunkline._require_json_object(attributes, 'Attributes')::json
+  )
 $$;

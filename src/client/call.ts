@@ -16,7 +16,7 @@ export async function call<Result>(
   try {
     answer = await executor.query(text, values);
   } catch (error) {
-    throw toTrunklineError(error, text);
+    throw toTrunklineError(error);
   }
   if (!Array.isArray(answer?.rows)) {
     throw new TypeError(

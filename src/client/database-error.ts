@@ -42,17 +42,14 @@ function findRaised(error: unknown, layer = 0): Raised | undefined {
 /**
  * The library's error for what Trunkline's functions raised, whichever driver brought it; any other error as
  * it is.
- *
- * @param statement which some query builders put in front of the message
  */
-export function toTrunklineError(error: unknown, statement: string): unknown {
+export function toTrunklineError(error: unknown): unknown {
   const raised = findRaised(error);
   const code = raised && codeOfSqlState[raised.sqlState];
   if (raised === undefined || code === undefined) {
     return error;
   }
-  const { sqlState } = raised;
-  const message = raised.message.replace(`${statement} - `, '');
+  const { sqlState, message } = raised;
   return code === 'ReceiptHandleExpired'
     ? new ReceiptHandleExpiredError(message, { sqlState, cause: error })
     : new TrunklineError(code, message, { sqlState, cause: error });

@@ -5,7 +5,8 @@ import { isGroupBusy } from '../db/sqlstate.ts';
 /** How long a send tries to get a group's lock before the client is told to try again. */
 const patienceMs = 10_000;
 const firstPauseMs = 2;
-const longestPauseMs = 50;
+/** Each try costs the database a transaction, and there may be a try for each of many groups. */
+const longestPauseMs = 200;
 
 /** A send that can go in one statement with others, or by itself. */
 export interface GroupSend<Result> {

@@ -25,7 +25,6 @@ describe('The error codes', () => {
 });
 
 const raised = { code: 'TQ001', message: 'The specified queue does not exist.' };
-const statement = 'select 1';
 
 describe('An error that a function raised is found in', () => {
   it.each([
@@ -44,9 +43,8 @@ describe('An error that a function raised is found in', () => {
         },
       },
     ],
-    ['the error of Knex', { ...raised, message: `${statement} - ${raised.message}` }],
   ])('%s', (_name, given) => {
-    const error = toTrunklineError(Object.assign(new Error(), given), statement);
+    const error = toTrunklineError(Object.assign(new Error(), given));
     expect(error).toBeInstanceOf(TrunklineError);
     expect(error).toMatchObject({
       code: 'QueueDoesNotExist',
@@ -56,7 +54,7 @@ describe('An error that a function raised is found in', () => {
   });
 
   it('a class of its own for a stale receipt handle', () => {
-    expect(toTrunklineError({ code: 'TQ008', message: 'stale' }, statement)).toBeInstanceOf(
+    expect(toTrunklineError({ code: 'TQ008', message: 'stale' })).toBeInstanceOf(
       ReceiptHandleExpiredError,
     );
   });
@@ -64,5 +62,5 @@ describe('An error that a function raised is found in', () => {
 
 it('an error of the database itself stays as it is', () => {
   const deadlock = Object.assign(new Error('deadlock detected'), { code: '40P01' });
-  expect(toTrunklineError(deadlock, statement)).toBe(deadlock);
+  expect(toTrunklineError(deadlock)).toBe(deadlock);
 });

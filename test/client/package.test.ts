@@ -12,7 +12,7 @@ export async function load(url, context, next) {
 }`;
 const registration = `
 import { register } from 'node:module';
-register('data:text/javascript,${encodeURIComponent(loaderHook)}');`;
+register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(loaderHook)}`)});`;
 
 async function run(program: string): Promise<{ exitCode: number | null; output: string }> {
   const { ended, output } = startProgram(

@@ -54,6 +54,19 @@ describe('Order of commits and order of sequence numbers', () => {
     expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
   });
 
+  it('are one, too, for what the first transaction sends while another waits', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await send(ann.client, queueId, 'g', 'ann 1');
+    const later = send(bob.client, queueId, 'g', 'bob');
+    await bob.isKeptWaiting();
+    await send(ann.client, queueId, 'g', 'ann 2');
+    await ann.commit();
+    await later;
+    expect(await receiveBodies(pool, queueId)).toEqual(['ann 1', 'ann 2', 'bob']);
+  });
+
   it('are one across batches that list their groups in opposite order', async () => {
     const queueId = await createFifoQueue(pool);
     const [ann, bob] = [await openParty(database), await openParty(database)];
@@ -366,6 +379,16 @@ describe("A group's row", () => {
     await ann.commit();
     return queueId;
   }
+
+  it('that is drained is not removed when it has a message', async () => {
+    const queueId = await queueWithDrainedGroup();
+    const { rows } = await pool.query<{ removed: string }>(
+      `select trunkline._remove_drained_groups($1, '{g}') as removed`,
+      [queueId],
+    );
+    expect(rows).toEqual([{ removed: '0' }]);
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
 
   it('that is drained is not kept from consumers by an open send', async () => {
     const queueId = await queueWithDrainedGroup();
@@ -747,6 +770,43 @@ describe('A transaction that sends to 100 000 groups', () => {
     await send(pool, queueId, 'g99999', 'later', { mayWait: false });
     expect(await receive(pool, queueId)).toHaveLength(10);
   });
+
+  const manyGroups = Array.from({ length: 200 }, (_, index) => `g${index}`);
+
+  function toMany(name: string) {
+    return manyGroups.map((group) => ({ group, deduplicationId: `${group}-${name}` }));
+  }
+
+  it('is waited for by a send to one of them', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await sendAll(ann.client, queueId, toMany('ann'));
+    const later = send(bob.client, queueId, 'g7', 'g7-bob');
+    await bob.isKeptWaiting();
+    await ann.commit();
+    await later;
+    const received = await receive(pool, queueId, { limit: 1_000 });
+    const bodies = received.filter(({ group }) => group === 'g7').map(({ body }) => body);
+    expect(bodies).toEqual(['g7-ann', 'g7-bob']);
+  });
+
+  it.each([{ mayWait: true }, { mayWait: false }])(
+    'waits for a send to one of them: %o',
+    async ({ mayWait }) => {
+      const queueId = await createFifoQueue(pool);
+      const [ann, bob] = [await openParty(database), await openParty(database)];
+      await ann.begin();
+      await send(ann.client, queueId, 'g7', 'g7-ann', { mayWait });
+      const later = sendAll(bob.client, queueId, toMany('bob'));
+      await bob.isKeptWaiting();
+      await ann.commit();
+      await later;
+      const received = await receive(pool, queueId, { limit: 1_000 });
+      const bodies = received.filter(({ group }) => group === 'g7').map(({ body }) => body);
+      expect(bodies).toEqual(['g7-ann', 'g7-bob']);
+    },
+  );
 
   it('one call after the other holds at most 128 locks of groups by themselves', async () => {
     const queueId = await createFifoQueue(pool);

@@ -333,9 +333,13 @@ export class FifoQueueModel {
     );
     this.#messages = this.#messages.filter((message) => !deleted.has(message));
     this.#touch(messages.flatMap((message) => message?.group ?? []));
-    return messages.map((message) =>
-      message === undefined ? 'missing' : deleted.has(message) ? 'deleted' : 'expired',
-    );
+    return messages.map((message, index) => {
+      if (message === undefined) {
+        return 'missing';
+      }
+      const isOwner = message.receiptHandle === receiptHandles[index];
+      return isOwner && deleted.has(message) ? 'deleted' : 'expired';
+    });
   }
 
   changeVisibility(

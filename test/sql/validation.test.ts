@@ -254,3 +254,33 @@ it('a visibility timeout that is null is a missing parameter, not zero', async (
     message: 'The request must contain the parameter VisibilityTimeout.',
   });
 });
+
+it.each([
+  [{ queue_name: null }, 'Queue name cannot be empty'],
+  [
+    { attributes: '[1]' },
+    'Value [1] for parameter Attributes is invalid. Reason: Must be a JSON object.',
+  ],
+  [
+    { attributes: '{"VisibilityTimeout": null}' },
+    'Invalid value for the parameter VisibilityTimeout.',
+  ],
+  [{ tags: '"x"' }, 'Value "x" for parameter Tags is invalid. Reason: Must be a JSON object.'],
+  [{ tags: '{"a": 1}' }, 'Tag values must be texts of up to 256 characters.'],
+  [{ tags: '{"": "x"}' }, 'Tag keys must be between 1 and 128 characters in length.'],
+])('SQL refuses to create a queue of %j', async (given, message) => {
+  const creation = call(pool, 'create_queue', { queue_name: 'new', ...given });
+  await expect(creation).rejects.toMatchObject({
+    code: expect.stringMatching(/^TQ01[12]$/),
+    message,
+  });
+});
+
+it('an error shows nothing of the row of a queue', async () => {
+  // A violated constraint would, the key of its receipt handles included.
+  const given = { queue_name: 'without-tags', tags: null, attributes: null };
+  expect(await call(pool, 'create_queue', given)).toEqual([{ create_queue: true }]);
+  const queueName = await createQueue(pool);
+  const change = call(pool, 'set_queue_attributes', { queue_name: queueName, attributes: '{}' });
+  await expect(change).rejects.toMatchObject({ code: 'TQ013', detail: undefined });
+});

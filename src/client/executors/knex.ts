@@ -15,9 +15,22 @@ function executor(knex: KnexExecutor): Executor {
   return {
     async query(text, values) {
       const { parts, ordered } = splitAtPlaceholders(text, values);
-      return { rows: rowsOf(await knex.raw(parts.join('?'), ordered as never[])) };
+      try {
+        return { rows: rowsOf(await knex.raw(parts.join('?'), ordered as never[])) };
+      } catch (error) {
+        throw withoutStatement(error, parts);
+      }
     },
   };
+}
+
+/** Knex puts the statement, with its placeholders numbered anew, in front of the database's message. */
+function withoutStatement(error: unknown, parts: readonly string[]): unknown {
+  const statement = parts.reduce((before, part, index) => `${before}$${index}${part}`);
+  if (error instanceof Error) {
+    error.message = error.message.replace(`${statement} - `, '');
+  }
+  return error;
 }
 
 export function fromKnex<Transaction extends KnexExecutor>(

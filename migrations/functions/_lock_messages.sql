@@ -1,0 +1,38 @@
+-- Locks messages of a queue by id, in order of id, as every statement locks messages, so that two batches cannot
+-- deadlock. Answers those that are there and, where p_nonces are given, still have that receipt. Waits for
+-- others. Who changes or deletes them by their place must do so in a statement after this one.
+create or replace function trunkline._lock_messages(
+  p_queue_id bigint,
+  p_ids bigint[],
+  p_nonces uuid[] default null
+)
+returns table (
+  id bigint,
+  nonce uuid,
+  place tid,
+  received_at timestamptz,
+  sent_at timestamptz
+)
+language sql
+set search_path = pg_catalog, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  select found.id, found.nonce, found.place, found.received_at, found.sent_at
+  from (
+    select distinct given.id, given.nonce
+    from unnest(p_ids, p_nonces) as given (id, nonce)
+    where given.id is not null
+    order by given.id, given.nonce
+  ) as wanted
+  cross join lateral (
+    select
+      message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at, message.sent_at
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.id = wanted.id
+      and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
+    limit 1
+    for update
+  ) as found
+$$;
