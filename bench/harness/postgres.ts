@@ -53,30 +53,37 @@ export async function openPostgres(): Promise<PostgresServer> {
   );
   const names: string[] = [];
 
-  async function create(purpose: string, template: string): Promise<string> {
+  async function create(purpose: string, source: string): Promise<string> {
     const name = `trunkline_bench_${process.pid}_${purpose}`;
-    await administration.query(`create database ${name} template ${template}`);
+    await administration.query(`create database ${name} template ${source}`);
     names.push(name);
     const url = new URL(underlying.url);
     url.pathname = `/${name}`;
     return url.href;
   }
 
-  const templateUrl = await create('template', 'template0');
-  // A server sets up the schema when it starts.
-  await (await startTrunkline(templateUrl)).stop();
+  async function stop(): Promise<void> {
+    for (const name of names.splice(0).reverse()) {
+      await administration.query(`drop database ${name} with (force)`);
+    }
+    await administration.end();
+    await underlying.stop();
+  }
 
+  const template = `trunkline_bench_${process.pid}_template`;
+  try {
+    // A server sets up the schema when it starts.
+    const server = await startTrunkline(await create('template', 'template0'));
+    await server.stop();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     description: `${rows[0]?.version} (${underlying.description})`,
     isDurable: rows[0]?.is_durable === true,
-    createDatabase: (purpose) => create(purpose, names[0] ?? ''),
-    async stop() {
-      for (const name of names.reverse()) {
-        await administration.query(`drop database ${name} with (force)`);
-      }
-      await administration.end();
-      await underlying.stop();
-    },
+    createDatabase: (purpose) => create(purpose, template),
+    stop,
   };
 }
 

@@ -27,7 +27,7 @@ export const http: Benchmark = {
       await openClient(databaseUrl, run.closeAtEnd),
     ];
     const bench = new HttpBench(run, contenders, clients);
-    await bench.run(run.isQuick ? [32] : [1, 32, 128]);
+    await bench.run(run.isQuick ? [8] : [1, 32, 128]);
     const [ours] = contenders;
     const memoryMb = ours && (await peakMemoryMb(ours.server));
     return {
@@ -80,7 +80,7 @@ class HttpBench {
 
   /** Until the code is compiled, and the database's connections are open. */
   async #warmUp(name: string, url: string): Promise<void> {
-    const connections = Array.from({ length: 16 }, () => new SqsConnection(url));
+    const connections = Array.from({ length: 8 }, () => new SqsConnection(url));
     const load = (step: (connection: SqsConnection) => Promise<number>) =>
       runLoad({ connections, seconds: Math.min(this.#run.seconds * 2, 2), step });
     if (name === bareFastify) {

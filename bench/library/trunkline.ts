@@ -7,6 +7,8 @@ import { type Adapter, enqueueBatch } from './adapter.ts';
 /** A Consumer on the database, with more at once than by default. Each message is deleted by its handler's end. */
 export async function open(connectionString: string): Promise<Adapter> {
   const pool = new Pool({ connectionString });
+  // The database may be gone before the last connection has said goodbye.
+  pool.on('error', () => {});
   const trunkline = new Trunkline(pool);
   const queueName = 'bench';
   await trunkline.createQueue({ queueName });

@@ -5,6 +5,7 @@
 create or replace function trunkline._in_flight_room(
   p_queue_id bigint,
   p_in_flight_limit integer,
+  p_progress trunkline.queue_progress,
   p_now timestamptz
 )
 returns integer
@@ -14,17 +15,13 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-declare
-  v_sample bigint;
 begin
-  select progress.in_flight_sample into v_sample
-  from trunkline.queue_progress as progress
-  where progress.queue_id = p_queue_id
-    and progress.sampled_at between p_now - interval '5 seconds' and p_now
-    -- A small limit can be passed between two samples.
-    and p_in_flight_limit >= 10000;
-  if v_sample < p_in_flight_limit / 2 then
-    return p_in_flight_limit - v_sample;
+  -- A small limit can be passed between two samples.
+  if p_in_flight_limit >= 10000
+    and (p_progress).sampled_at between p_now - interval '10 seconds' and p_now
+    and (p_progress).in_flight_sample < p_in_flight_limit / 2
+  then
+    return p_in_flight_limit - (p_progress).in_flight_sample;
   end if;
 
   return p_in_flight_limit - (

@@ -45,6 +45,7 @@ declare
   );
   v_now timestamptz;
   v_limit integer;
+  v_progress trunkline.queue_progress;
   v_ids bigint[] := '{}';
   v_groups text[];
   v_tried text[] := '{}';
@@ -61,7 +62,8 @@ begin
 
   if cardinality(v_ids) = 0 then
     v_now := coalesce(p_now, clock_timestamp());
-    v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_now));
+    select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
+    v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now));
 
     while cardinality(v_ids) < v_limit loop
       v_groups := trunkline._claim_message_groups(

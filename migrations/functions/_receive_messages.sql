@@ -44,8 +44,11 @@ declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_claimed tid[];
-  v_limit integer := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_now));
+  v_progress trunkline.queue_progress;
+  v_limit integer;
 begin
+  select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
+  v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now));
   if v_limit <= 0 then
     raise exception 'Too many messages in flight: % is the maximum for this queue.', p_in_flight_limit
       using errcode = 'TQ002';
@@ -56,10 +59,7 @@ begin
     from trunkline.messages as message
     where message.queue_id = p_queue_id
       and message.visible_at > '-infinity'
-      and message.visible_at >= coalesce(
-        (select progress.visible_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
-        '-infinity'
-      )
+      and message.visible_at >= coalesce(v_progress.visible_from, '-infinity')
       and message.visible_at <= v_now
       and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
     order by message.visible_at

@@ -50,9 +50,8 @@ begin
     counts.delayed,
     p_now - v_oldest_visible_at,
     p_now - (
-      select min(message.received_at)
-      from trunkline.messages as message
-      where message.queue_id = p_queue_id and message.visible_at > p_now and message.receive_count > 0
+      select min(in_flight.received_at)
+      from trunkline._report_in_flight(p_queue_id, p_now) as in_flight
     ),
     (
       select greatest(dead.added - dead.removed, 0)

@@ -17,6 +17,8 @@ security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_sort = off
 set max_parallel_workers_per_gather = 0
 as $$
   select
@@ -30,6 +32,9 @@ as $$
     case when message.deduplication_id is not null then trunkline._sequence_number(message.id) end
   from trunkline.messages as message
   where message.queue_id = p_queue_id
+    and message.visible_at > '-infinity'
     and message.visible_at > p_now
     and message.receive_count > 0
+  -- Only the index on visible_at has this order, so no other is walked, whatever the statistics say.
+  order by message.visible_at
 $$;

@@ -25,18 +25,14 @@ begin
   if pg_current_xact_id_if_assigned() is not null then
     raise exception 'trunkline._settle() needs a transaction of its own.';
   end if;
-  if not exists (
-    select
-    from trunkline.count_deltas as delta
-    where delta.id > (select settlement.settled_delta_id from trunkline.settlement)
-  ) then
-    return null;
-  end if;
-
   select last_value into v_last_delta_id from trunkline.count_delta_ids;
 
   select * into v_settlement from trunkline.settlement for update skip locked;
   if not found then
+    return null;
+  end if;
+  perform trunkline._sample_in_flight(v_now);
+  if not exists (select from trunkline.count_deltas as delta where delta.id > v_settlement.settled_delta_id) then
     return null;
   end if;
 
@@ -88,7 +84,6 @@ begin
         candidate_xid = v_settlement.candidate_xid;
   end if;
 
-  perform trunkline._sample_in_flight(v_now);
   return v_folded;
 end
 $$;

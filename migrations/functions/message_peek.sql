@@ -65,6 +65,7 @@ begin
       select message.id
       from trunkline.messages as message
       where message.queue_id = v_queue.id
+        and message.visible_at > '-infinity'
         and message.visible_at between v_from and v_to
         and message.sent_at > v_oldest_sent_at
         and (message_state is null or message_state = trunkline._message_state(message, v_now))
@@ -76,6 +77,7 @@ begin
       select message.id
       from trunkline.messages as message
       where message.queue_id = v_queue.id
+        and message.visible_at > '-infinity'
         and message.visible_at between v_from and v_to
         and message.sent_at > v_oldest_sent_at
         and (message_state is null or message_state = trunkline._message_state(message, v_now))

@@ -49,7 +49,7 @@ begin
     return query
     select
       received.message_id, received.receipt_handle, received.body, md5(received.body), received.attributes,
-      trunkline._message_attributes_md5(received.attributes), received.sender_id, received.sent_at,
+      case when received.attributes is not null then trunkline._message_attributes_md5(received.attributes) end, received.sender_id, received.sent_at,
       received.first_received_at, received.receive_count, received.group_id, received.deduplication_id,
       trunkline._sequence_number(received.sequence_number), received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_fifo_messages(
@@ -59,7 +59,7 @@ begin
     return query
     select
       received.message_id, received.receipt_handle, received.body, md5(received.body), received.attributes,
-      trunkline._message_attributes_md5(received.attributes), received.sender_id, received.sent_at,
+      case when received.attributes is not null then trunkline._message_attributes_md5(received.attributes) end, received.sender_id, received.sent_at,
       received.first_received_at, received.receive_count, received.group_id, received.deduplication_id,
       null::text, received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_messages(

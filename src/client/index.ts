@@ -4,7 +4,7 @@ export { type Backoff, exponentialBackoff } from './consumer/backoff.ts';
 export { Consumer } from './consumer/consumer.ts';
 export { DatabaseSource } from './consumer/database-source.ts';
 export { HandlerAbortedError } from './consumer/delivery.ts';
-export type { ConsumerEvents } from './consumer/events.ts';
+export type { ConsumerEvents, FailedCall } from './consumer/events.ts';
 export type {
   ConsumerOptions,
   Handler,

@@ -18,11 +18,13 @@ import type {
 import type { QueueId } from './queue-store.ts';
 import { isGroupBusy } from './sqlstate.ts';
 
-/** Messages in one statement. Beyond a hundred the cost of each hardly falls any more. */
-const statementCapacity = 100;
+/** Messages in one statement. Beyond a hundred the cost of sending each hardly falls any more. */
+const sendCapacity = 100;
+/** Handles are small, and a hundred connections that receive ten each should need a few statements only. */
+const handleCapacity = 500;
 
-/** Of a hundred statements' work that gathers, more would only grow the wait and the memory. */
-const gatheringCapacity = 100 * statementCapacity;
+/** Statements' worth of work that may gather: more would only grow the wait and the memory. */
+const gatheredStatements = 60;
 
 /** A message counts once for each of these, so that the bodies of a statement stay below a megabyte. */
 const sizeOfWeightBytes = 8 * 1024;
@@ -37,13 +39,12 @@ function isItemError(error: unknown): boolean {
 }
 
 function fuse<Item, Result>(
-  options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh'>,
+  options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh' | 'statementCapacity'>,
 ): Fuser<Item, Result> {
   return new Fuser({
     ...options,
-    statementCapacity,
     statementsPerKey: 2,
-    gatheringCapacity,
+    gatheringCapacity: gatheredStatements * options.statementCapacity,
     turnAway: () =>
       new SqsError(
         'RequestThrottled',
@@ -72,30 +73,37 @@ export class FusedMessages {
     this.#sends = fuse<MessageToSend, SentMessage>({
       run: (queueId, messages) => store.sendMessages(queueId, messages),
       weigh: weighMessage,
+      statementCapacity: sendCapacity,
     });
     this.#fifoSends = fuse<FifoMessageToSend, SentFifoMessage>({
       run: (queueId, messages) => store.sendFifoMessages(queueId, messages),
       weigh: weighMessage,
+      statementCapacity: sendCapacity,
     });
     this.#receives = fuse({
       run: (key, requests) => this.#receiveTogether(key, requests),
       weigh: ({ limit }) => limit,
+      statementCapacity: handleCapacity,
     });
     this.#deletes = fuse({
       run: (queueId, handles) => store.deleteMessages(queueId, handles),
       weigh: () => 1,
+      statementCapacity: handleCapacity,
     });
     this.#fifoDeletes = fuse({
       run: (queueId, handles) => store.deleteFifoMessages(queueId, handles),
       weigh: () => 1,
+      statementCapacity: handleCapacity,
     });
     this.#changes = fuse({
       run: (queueId, changes) => store.changeVisibility(queueId, changes),
       weigh: () => 1,
+      statementCapacity: handleCapacity,
     });
     this.#fifoChanges = fuse({
       run: (queueId, changes) => store.changeFifoVisibility(queueId, changes),
       weigh: () => 1,
+      statementCapacity: handleCapacity,
     });
   }
 

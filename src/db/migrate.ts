@@ -131,6 +131,8 @@ async function installFunctions(client: Client, files: readonly FunctionFile[]):
     // Functions call each other in any order.
     await client.query(`set local check_function_bodies = off`);
     await client.query(`set local lock_timeout = '10s'`);
+    // What a role may put into other schemas is not found by name while functions are made.
+    await client.query('set local search_path = pg_catalog, pg_temp');
     for (const { name, text, checksum } of files) {
       await client.query(text);
       await client.query(

@@ -116,7 +116,10 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id'),
         startedAtMs: performance.now(),
-        signal: hangUpSignal(reply),
+        // Made only for those who ask, which are long polls.
+        get signal() {
+          return hangUpSignal(reply);
+        },
       },
       decoded,
     );

@@ -36,8 +36,8 @@ export interface RequestContext extends Services {
   traceHeader: string | undefined;
   /** On performance.now()'s scale. */
   startedAtMs: number;
-  /** Aborts when the client hangs up. */
-  signal: AbortSignal;
+  /** Aborts when the client hangs up. Made anew at each access. */
+  readonly signal: AbortSignal;
 }
 
 interface ActionShapes<Input extends TSchema, Output extends TSchema> {

@@ -101,7 +101,8 @@ export const receiveMessage = defineQueueOperation({
       'Must be >= 0 and <= 43200, if provided.',
     );
 
-    const isFifo = queue.isFifo;
+    const { isFifo } = queue;
+    const { signal } = context;
     const request = {
       limit: MaxNumberOfMessages,
       visibilityTimeoutSeconds: VisibilityTimeout,
@@ -122,7 +123,7 @@ export const receiveMessage = defineQueueOperation({
         received = await poll.until(
           () => receive().catch(emptyWhenOverLimit),
           context.startedAtMs + waitSeconds * 1000,
-          context.signal,
+          signal,
         );
       } finally {
         poll.leave();
@@ -131,7 +132,7 @@ export const receiveMessage = defineQueueOperation({
     if (received.length === 0) {
       return {};
     }
-    if (context.signal.aborted) {
+    if (signal.aborted) {
       // The client hung up while the statement ran: give the messages to somebody who listens.
       const release = received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 }));
       await changeByHandles(context, queue, release);

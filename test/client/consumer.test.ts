@@ -363,6 +363,48 @@ describe('A consumer', () => {
     expect(history).toEqual(['handled message', 'deleted message']);
   });
 
+  it('survives a backoff that throws', async () => {
+    const queueName = await openQueue();
+    await send(queueName, ['message']);
+    const { errors, saw, consumer } = startConsumer({
+      source: new DatabaseSource(trunkline, queueName),
+      visibilityTimeout: 600,
+      backoff: () => {
+        throw new Error('no idea');
+      },
+      handler: () => Promise.reject(new Error('no')),
+    });
+    await saw('failed message');
+    await consumer.stop();
+    expect(errors).toEqual([new Error('no idea')]);
+    expect(await counts(queueName)).toEqual({ visible: 0, inFlight: 1 });
+  });
+
+  it('takes a listener that throws for no failure of the message', async () => {
+    const queueName = await openQueue();
+    await send(queueName, ['message']);
+    const thrown = new Promise((resolve) => {
+      const before = process.listeners('uncaughtException');
+      process.removeAllListeners('uncaughtException');
+      process.once('uncaughtException', (error) => {
+        for (const listener of before) {
+          process.on('uncaughtException', listener);
+        }
+        resolve(error);
+      });
+    });
+    const { consumer, saw, history } = startConsumer({
+      source: new DatabaseSource(trunkline, queueName),
+      handler: async () => {},
+    });
+    consumer.on('handled', () => {
+      throw new Error('bad listener');
+    });
+    await saw('deleted message');
+    expect(await thrown).toEqual(new Error('bad listener'));
+    expect(history).toEqual(['handled message', 'deleted message']);
+  });
+
   it('stops on a signal of the process', async () => {
     const queueName = await openQueue();
     const before = process.listenerCount('SIGUSR2');

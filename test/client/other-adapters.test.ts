@@ -47,6 +47,9 @@ const knexOn = (on: Queryable) => ({
       });
     }
   },
+});
+const knex = (on: Queryable) => ({
+  ...knexOn(on),
   transaction: <Result>(work: (transaction: ReturnType<typeof knexOn>) => Promise<Result>) =>
     inTransaction((client) => work(knexOn(client))),
 });
@@ -96,8 +99,8 @@ const adapters: {
 }[] = [
   {
     name: 'Knex',
-    connect: () => fromKnex(knexOn(database.pool)) as Connection<unknown>,
-    executor: (client) => fromKnex(knexOn(client)),
+    connect: () => fromKnex(knex(database.pool)) as Connection<unknown>,
+    executor: (client) => fromKnex(knex(client)),
   },
   {
     name: 'Prisma',

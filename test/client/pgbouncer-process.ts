@@ -13,6 +13,8 @@ export interface PgBouncer {
   url: string;
 }
 
+export const program = 'pgbouncer';
+
 /** Fewer than any test has clients, so that transactions of different clients do share connections. */
 const serverConnections = 3;
 
@@ -77,7 +79,7 @@ export function usePgBouncer(database: TestDatabase): PgBouncer {
     // It refuses to run as root, and another account must be able to read its configuration.
     await chmod(directory, 0o755);
     const account = process.getuid?.() === 0 ? ['--user=nobody'] : [];
-    child = spawn('pgbouncer', [...account, '--quiet', file], { stdio: 'ignore' });
+    child = spawn(program, [...account, '--quiet', file], { stdio: 'ignore' });
     url.host = `127.0.0.1:${port}`;
     bouncer.url = url.href;
     await waitUntilOpen(url.href, child);

@@ -7,10 +7,10 @@ import { jsonClient } from '../support/clients.ts';
 import { useDatabase } from '../support/database.ts';
 import { openServer } from '../support/server.ts';
 import { startConsumer } from './consuming.ts';
-import { usePgBouncer } from './pgbouncer-process.ts';
+import { program, usePgBouncer } from './pgbouncer-process.ts';
 import { isInstalled } from './programs.ts';
 
-const hasPgBouncer = isInstalled('pgbouncer');
+const hasPgBouncer = isInstalled(program);
 const reason = hasPgBouncer ? '' : ' (skipped: pgbouncer is not installed)';
 
 describe.skipIf(!hasPgBouncer)(`Behind PgBouncer in transaction mode${reason}`, () => {

@@ -23,6 +23,12 @@ async function minutesAgo(minutes: number): Promise<Date> {
   return rows[0]?.at ?? new Date(0);
 }
 
+/** The four minutes of a rate last longer by what the test takes, on a busy machine many seconds. */
+function expectAbout(rate: number | null, expected: number): void {
+  expect(rate).toBeLessThanOrEqual(expected * 1.01);
+  expect(rate).toBeGreaterThan(expected * 0.85);
+}
+
 const kinds = [
   { kind: 'standard', queue: {}, fifo: (_id: string) => ({}) },
   {
@@ -105,20 +111,21 @@ describe.each(kinds)('the backlog of a $kind queue', ({ kind, queue, fifo }) => 
       await send(pool, name, `then-${number}`, fifo(`then-${number}`));
     }
     const growing = await backlogOf(pool, name);
-    expect(growing.in_per_minute).toBeCloseTo(1, 1);
+    expectAbout(growing.in_per_minute, 1);
     expect(growing).toMatchObject({ out_per_minute: 0, drain_seconds: null });
 
     for (const message of await receive(pool, name, { max_number_of_messages: 8 })) {
       await deleteMessage(pool, name, message.receipt_handle);
     }
     // Folding counts changes nothing.
-    await settle(pool);
-    const shrinking = await backlogOf(pool, name);
-    expect(shrinking.in_per_minute).toBeCloseTo(1, 1);
-    expect(shrinking.out_per_minute).toBeCloseTo(2, 1);
-    // Eight are left, and one a minute goes.
-    expect(shrinking.drain_seconds).toBeGreaterThan(8 * 60 - 15);
-    expect(shrinking.drain_seconds).toBeLessThan(8 * 60 + 30);
+    for (const prepare of [async () => {}, () => settle(pool)]) {
+      await prepare();
+      const shrinking = await backlogOf(pool, name);
+      expectAbout(shrinking.in_per_minute, 1);
+      expectAbout(shrinking.out_per_minute, 2);
+      // Eight are left, and one a minute goes.
+      expectAbout(480 / (shrinking.drain_seconds ?? 0), 1);
+    }
   });
 
   it('has no rates over a purge', async () => {

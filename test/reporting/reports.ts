@@ -98,7 +98,7 @@ export async function sample(connection: Connection, at: Date): Promise<boolean>
 
 /** Settles what was committed so far, which has to wait for writers of other databases too. */
 export async function settle(connection: Connection): Promise<void> {
-  for (let attempt = 1; attempt <= 500; attempt += 1) {
+  for (let attempt = 1; attempt <= 1000; attempt += 1) {
     await connection.query('select trunkline._settle()');
     const { rows } = await connection.query('select from trunkline.count_deltas limit 1');
     if (rows.length === 0) {

@@ -4,16 +4,13 @@ import { ReceiptHandleExpiredError } from '../error.ts';
 import type { Message } from '../message.ts';
 import { Deletions } from './deletions.ts';
 import { Delivery } from './delivery.ts';
-import type { ConsumerEvents } from './events.ts';
+import { endsWithin } from './ends-within.ts';
+import type { ConsumerEvents, FailedCall } from './events.ts';
+import { HandlerFailure, type Handling, toHandling } from './handling.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Lanes, type TakeLater } from './lanes.ts';
-import {
-  type ConsumerOptions,
-  type ConsumerSettings,
-  type TransactionalHandler,
-  toSettings,
-} from './options.ts';
-import type { MessageSource, TransactionalSource, VisibilityRequest } from './source.ts';
+import { type ConsumerOptions, type ConsumerSettings, toSettings } from './options.ts';
+import type { MessageSource, VisibilityRequest } from './source.ts';
 
 /** How long handlers have to end after their signals aborted. */
 const abortGraceMs = 1_000;
@@ -31,8 +28,7 @@ const longestErrorPauseMs = 5_000;
 export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> {
   readonly #source: MessageSource;
   readonly #settings: ConsumerSettings;
-  readonly #runHandler: (delivery: Delivery) => Promise<void>;
-  readonly #isTransactional: boolean;
+  readonly #handling: Handling;
   readonly #heartbeat: Heartbeat;
   readonly #deletions: Deletions;
   readonly #lanes = new Lanes((delivery, takeLater) => this.#process(delivery, takeLater));
@@ -47,15 +43,7 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
     super();
     this.#source = options.source;
     this.#settings = toSettings(options);
-    if (options.transactionalHandler === undefined) {
-      this.#isTransactional = false;
-      this.#runHandler = async ({ message, signal }) => {
-        await options.handler(message, { signal });
-      };
-    } else {
-      this.#isTransactional = true;
-      this.#runHandler = this.#inTransaction(options.source, options.transactionalHandler);
-    }
+    this.#handling = toHandling(options, (delivery) => this.#heartbeat.remove(delivery));
     this.#heartbeat = new Heartbeat({
       source: options.source,
       visibilityTimeout: this.#settings.visibilityTimeout,
@@ -174,31 +162,11 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
     }
   }
 
-  #inTransaction(
-    source: TransactionalSource<Transaction>,
-    handler: TransactionalHandler<Transaction>,
-  ) {
-    return async (delivery: Delivery) => {
-      const { message, signal } = delivery;
-      await source.deleteWith(message, async (transaction) => {
-        try {
-          await handler(message, transaction, { signal });
-        } catch (error) {
-          throw new HandlerFailure(error);
-        }
-        if (delivery.isAbandoned) {
-          throw new HandlerFailure(signal.reason);
-        }
-        this.#heartbeat.remove(delivery);
-      });
-    };
-  }
-
   /** One message, from its handler to its end. Never rejects. */
   async #process(delivery: Delivery, takeLater: TakeLater): Promise<void> {
     const startedAtMs = performance.now();
     try {
-      await this.#runHandler(delivery);
+      await this.#handling.run(delivery);
       if (!delivery.isAbandoned) {
         this.#tell('handled', delivery.message, { durationMs: performance.now() - startedAtMs });
         await this.#finish(delivery, takeLater);
@@ -214,7 +182,7 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
 
   async #finish(delivery: Delivery, takeLater: TakeLater): Promise<void> {
     this.#heartbeat.remove(delivery);
-    let isDeleted = this.#isTransactional;
+    let isDeleted = this.#handling.isTransactional;
     try {
       isDeleted ||= await this.#deletions.delete(delivery.message);
       this.#tell(isDeleted ? 'deleted' : 'stale', delivery.message);
@@ -231,8 +199,11 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
     this.#heartbeat.remove(delivery);
     const { message } = delivery;
     const later = takeLater();
-    const isStale = thrown instanceof ReceiptHandleExpiredError && this.#isTransactional;
-    if (isStale || delivery.abortReason === 'message lost') {
+    const isStale =
+      thrown instanceof ReceiptHandleExpiredError ||
+      delivery.abortReason === 'message lost' ||
+      delivery.isLost(performance.now());
+    if (isStale) {
       // Its handle could still change the visibility of a message that somebody else has by now.
       this.#tell('stale', message);
       await this.#release(later);
@@ -240,12 +211,22 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
       await this.#release([delivery, ...later]);
     } else {
       const error = thrown instanceof HandlerFailure ? thrown.cause : thrown;
-      const wanted = Math.ceil(this.#settings.backoff(message.receiveCount, error));
-      const seconds = Math.max(0, delivery.extensionSeconds(performance.now(), wanted));
+      const seconds = this.#retrySeconds(delivery, error);
       this.#tell('failed', message, error, { retryInSeconds: seconds });
       await this.#giveBack([delivery, ...later], [seconds, ...later.map(() => 0)]);
       this.#announceReleased(later);
     }
+  }
+
+  #retrySeconds(delivery: Delivery, error: unknown): number {
+    const { backoff, visibilityTimeout } = this.#settings;
+    let wanted = visibilityTimeout;
+    try {
+      wanted = Math.ceil(backoff(delivery.message.receiveCount, error));
+    } catch (backoffError) {
+      this.#report(backoffError, 'backoff');
+    }
+    return Math.max(0, delivery.extensionSeconds(performance.now(), wanted));
   }
 
   async #release(deliveries: readonly Delivery[]): Promise<void> {
@@ -295,28 +276,11 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
     }
   }
 
-  #report(error: unknown, during: ConsumerEvents['error'][1]['during']): void {
+  #report(error: unknown, during: FailedCall): void {
     if (this.listenerCount('error') > 0) {
       this.#tell('error', error, { during });
     } else {
       process.emitWarning(`A consumer's ${during} failed: ${error}`, 'TrunklineConsumer');
     }
   }
-}
-
-/** What a transactional handler threw, as against what the transaction around it did. */
-class HandlerFailure extends Error {
-  override readonly name = 'HandlerFailure';
-
-  constructor(cause: unknown) {
-    super('The handler failed.', { cause });
-  }
-}
-
-async function endsWithin(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  const timer = new AbortController();
-  const timeout = sleep(timeoutMs, false, { signal: timer.signal }).catch(() => false);
-  const hasEnded = await Promise.race([work.then(() => true), timeout]);
-  timer.abort();
-  return hasEnded;
 }

@@ -1,5 +1,8 @@
 import type { Message } from '../message.ts';
 
+/** What a consumer was doing when something failed that is not a handler. */
+export type FailedCall = 'receive' | 'heartbeat' | 'backoff' | 'delete' | 'release';
+
 /** Events of a consumer, with the arguments of their listeners. */
 export interface ConsumerEvents {
   /** Messages were received and are about to be handled. */
@@ -17,7 +20,7 @@ export interface ConsumerEvents {
   /** A message was no longer the consumer's when its handler ended. Another receive may have it. */
   stale: [message: Message];
   /** A call failed; the consumer goes on. Without a listener it becomes a warning of the process. */
-  error: [error: unknown, details: { during: 'receive' | 'heartbeat' | 'delete' | 'release' }];
+  error: [error: unknown, details: { during: FailedCall }];
   /** The consumer has stopped; `abandoned` handlers ignored their signal and are still running. */
   stopped: [details: { abandoned: number }];
 }
