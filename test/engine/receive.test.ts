@@ -288,7 +288,7 @@ describe('the in-flight limit', () => {
     expect(await receive(pool, queueId, { inFlightLimit: 1 })).toHaveLength(1);
   });
 
-  it('goes by a sample of the last five seconds below half of it, else by a count', async () => {
+  it('goes by a sample of the last ten seconds below half of it, else by a count', async () => {
     const limit = 10_000;
     const queueId = await createQueue(pool);
     for (let from = 0; from < limit + 2_000; from += 2_000) {
@@ -303,19 +303,19 @@ describe('the in-flight limit', () => {
       [queueId, start],
     );
     // By the sample, which does not know of the 4 000 of the second receive.
-    expect(await receive(pool, queueId, { ...options, now: later(5) })).toHaveLength(4_000);
-    expect(await receive(pool, queueId, { ...options, limit: 1, now: later(5) })).toHaveLength(1);
+    expect(await receive(pool, queueId, { ...options, now: later(10) })).toHaveLength(4_000);
+    expect(await receive(pool, queueId, { ...options, limit: 1, now: later(10) })).toHaveLength(1);
     // The sample is too old, so by a count.
-    expect(await receive(pool, queueId, { ...options, now: later(6) })).toHaveLength(1_999);
-    await expect(receive(pool, queueId, { ...options, now: later(6) })).rejects.toMatchObject(
+    expect(await receive(pool, queueId, { ...options, now: later(11) })).toHaveLength(1_999);
+    await expect(receive(pool, queueId, { ...options, now: later(11) })).rejects.toMatchObject(
       overLimit,
     );
     // The sample says that half of the limit is reached, so by a count.
     await pool.query(
       `update trunkline.queue_progress set in_flight_sample = 5000, sampled_at = $2 where queue_id = $1`,
-      [queueId, later(6)],
+      [queueId, later(11)],
     );
-    await expect(receive(pool, queueId, { ...options, now: later(7) })).rejects.toMatchObject(
+    await expect(receive(pool, queueId, { ...options, now: later(12) })).rejects.toMatchObject(
       overLimit,
     );
   });
