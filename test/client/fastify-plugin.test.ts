@@ -129,7 +129,9 @@ describe('The Fastify plugin', () => {
     await arrived;
     // The receive waits when it has found nothing and holds no connection any more.
     await expect.poll(() => database.pool.idleCount).toBe(database.pool.totalCount);
+    const closedAtMs = performance.now();
     await app.close();
+    expect(performance.now() - closedAtMs).toBeLessThan(5_000);
     expect((await waiting).Messages).toBeUndefined();
     expect((await database.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
     sqs.destroy();

@@ -138,11 +138,13 @@ describe('In the role trunkline_app, the library', () => {
 
 describe('A receive that waits', () => {
   it('holds no connection meanwhile, and finds what is sent', async () => {
-    const waiting = trunkline.receiveMessages({ queueName: 'queue', waitTimeSeconds: 10 });
+    const startedAtMs = performance.now();
+    const waiting = trunkline.receiveMessages({ queueName: 'queue', waitTimeSeconds: 20 });
     // The only connection of the pool is free for this.
     await trunkline.sendMessage({ queueName: 'queue', messageBody: 'sent meanwhile' });
     const [message] = await waiting;
     expect(message?.body).toBe('sent meanwhile');
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
     await trunkline.deleteMessage({
       queueName: 'queue',
       receiptHandle: String(message?.receiptHandle),
