@@ -1,5 +1,5 @@
 -- Locks up to p_limit drained groups of a FIFO queue whose head is visible, those first whose head is so the
--- longest, among the p_examined longest drained (null: all); leaves out those in p_except and those that
+-- longest, among the p_examined longest drained; leaves out those in p_except and those that
 -- others have locked.
 create or replace function trunkline._claim_drained_groups(
   p_queue trunkline.queues,
@@ -12,6 +12,7 @@ returns text[]
 language sql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

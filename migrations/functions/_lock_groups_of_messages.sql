@@ -5,6 +5,7 @@ returns text[]
 language sql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
   select array(

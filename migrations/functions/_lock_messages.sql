@@ -16,6 +16,7 @@ returns table (
 language sql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
   select found.id, found.nonce, found.place, found.received_at, found.sent_at

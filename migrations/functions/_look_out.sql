@@ -6,6 +6,7 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
@@ -24,7 +25,7 @@ as $$
       when queue.is_fifo
         then least(
           trunkline._oldest_ready_group(queue.id, null, moment.soon),
-          trunkline._oldest_in_drained_groups(queue.id, null)
+          trunkline._oldest_in_drained_groups(queue.id, 200)
         )
       else trunkline._oldest_message(queue.id, null, moment.soon)
     end as visible_at

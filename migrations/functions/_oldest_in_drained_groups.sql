@@ -1,4 +1,4 @@
--- The smallest visible_at of heads of drained groups, among the p_examined longest drained (null: all). They
+-- The smallest visible_at of heads of drained groups, among the p_examined longest drained. They
 -- have heads when a send was under way to them while they were drained.
 create or replace function trunkline._oldest_in_drained_groups(p_queue_id bigint, p_examined integer)
 returns timestamptz
@@ -6,6 +6,7 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -10,6 +10,7 @@ language sql
 stable
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

@@ -10,7 +10,8 @@
 -- The planner settings make every plan walk messages_visible_at_idx from the low-water mark, also while
 -- statistics are stale: a sort or bitmap of a large backlog would take seconds. Where a plan cannot do
 -- without what is off, up to PostgreSQL 17 its cost becomes so high that it would be compiled each time,
--- which takes a hundred times as long as to run it; hence jit.
+-- which takes a hundred times as long as to run it; hence jit. And beside a large backlog it would start
+-- parallel workers to find a few rows.
 create or replace function trunkline._receive_messages(
   p_queue_id bigint,
   p_limit integer,
@@ -36,6 +37,7 @@ returns table (
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off

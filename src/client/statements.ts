@@ -50,8 +50,14 @@ from trunkline.delete_message_batch(
 )`,
 
   deleteMessagesOrIgnore: `
-select trunkline.delete_message_or_ignore(queue_name => $1::text, receipt_handle => handle)::text as result
-from json_array_elements_text($2::text::json) as handle`,
+select deleted.is_deleted::text as result
+from unnest(
+  trunkline.delete_message_batch_or_ignore(
+    queue_name => $1::text,
+    receipt_handles => array(select json_array_elements_text($2::text::json))
+  )
+) with ordinality as deleted (is_deleted, position)
+order by deleted.position`,
 
   changeVisibility: `
 select 'true' as result

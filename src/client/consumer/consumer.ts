@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { ReceiptHandleExpiredError } from '../error.ts';
 import type { Message } from '../message.ts';
 import { Deletions } from './deletions.ts';
@@ -117,6 +117,8 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
       const free = concurrency - this.#lanes.size;
       if (free <= 0) {
         await this.#lanes.change();
+        // Messages are deleted many at a time, so more lanes become free in the same moment.
+        await setImmediate();
         continue;
       }
       try {

@@ -3,7 +3,9 @@ import type { Message } from '../message.ts';
 import type { MessageSource } from './source.ts';
 
 /** Most messages that one statement deletes. */
-const batchSize = 100;
+const batchSize = 500;
+/** While the answer to one batch is on its way, the database can be at work on another. */
+const batchesAtOnce = 2;
 /** A delete that fails means that the message is handled again, so it is worth a few tries. */
 const retryPausesMs = [100, 500, 2_000];
 
@@ -14,13 +16,13 @@ interface Waiting {
 }
 
 /**
- * Deletes handled messages, many at a time where many end at the same time: while one batch is under way, the
- * next one gathers. A single message is never kept waiting for company.
+ * Deletes handled messages, many at a time where many end at the same time: while two batches are under way,
+ * the next one gathers. A single message is never kept waiting for company.
  */
 export class Deletions {
   readonly #source: Pick<MessageSource, 'delete'>;
   readonly #waiting: Waiting[] = [];
-  #isRunning = false;
+  #running = 0;
 
   constructor(source: Pick<MessageSource, 'delete'>) {
     this.#source = source;
@@ -30,8 +32,8 @@ export class Deletions {
   delete(message: Message): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ message, resolve, reject });
-      if (!this.#isRunning) {
-        this.#isRunning = true;
+      if (this.#running < batchesAtOnce) {
+        this.#running += 1;
         void this.#run();
       }
     });
@@ -51,7 +53,7 @@ export class Deletions {
         }
       }
     }
-    this.#isRunning = false;
+    this.#running -= 1;
   }
 
   async #deleteWithRetries(messages: readonly Message[]): Promise<boolean[]> {
