@@ -11,7 +11,7 @@ create index messages_group_idx on trunkline.messages (queue_id, group_id, id)
 -- with a million messages behind one in flight costs nothing.
 create table trunkline.message_groups (
   queue_id bigint not null,
-  group_id text not null,
+  group_id text collate "C" not null,
   -- No message of the group has a smaller id. Walks start here, not at entries of deleted messages.
   head_id bigint not null,
   -- When the group can be received from: as soon as its head is visible.
@@ -27,6 +27,10 @@ create table trunkline.message_groups (
   autovacuum_vacuum_cost_delay = 0
 );
 
+-- A row of message_groups that a statement has locked, with its place in the table. Later statements go there by
+-- it: under an old snapshot a look-up by key passes every earlier version of the row.
+create type trunkline.locked_group as (group_id text, head_id bigint, place tid);
+
 -- Serves the choice of groups by a receive.
 create index message_groups_visible_at_idx on trunkline.message_groups (queue_id, visible_at)
   where drained_at is null;
@@ -38,9 +42,9 @@ create index message_groups_drained_at_idx on trunkline.message_groups (queue_id
 -- Deduplication ids of the last five minutes. They outlive their messages.
 create table trunkline.deduplications (
   queue_id bigint not null,
-  deduplication_id text not null,
+  deduplication_id text collate "C" not null,
   -- The message group, or empty where the id counts for the whole queue.
-  scope text not null,
+  scope text collate "C" not null,
   message_id uuid not null,
   -- The message's id, which is its sequence number.
   id bigint not null,
@@ -59,7 +63,7 @@ create index deduplications_expires_at_idx on trunkline.deduplications (queue_id
 -- What receives with a ReceiveRequestAttemptId returned in the last five minutes.
 create table trunkline.receive_attempts (
   queue_id bigint not null,
-  attempt_id text not null,
+  attempt_id text collate "C" not null,
   message_ids bigint[] not null,
   receipt_nonces uuid[] not null,
   -- As the receive left it. A message with another value was changed since.

@@ -28,7 +28,7 @@ declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_ids bigint[];
   v_nonces uuid[];
-  v_groups text[];
+  v_groups trunkline.locked_group[];
   v_now timestamptz;
   v_outcomes text[];
   v_places tid[];

@@ -8,7 +8,7 @@ create or replace function trunkline._claim_drained_groups(
   p_examined integer,
   p_now timestamptz
 )
-returns text[]
+returns trunkline.locked_group[]
 language sql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -18,7 +18,7 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
   select array(
-    select locked.group_id
+    select row(locked.group_id, locked.head_id, locked.ctid)::trunkline.locked_group
     from (
       select drained.queue_id, drained.group_id, drained.head_id
       from trunkline.message_groups as drained
@@ -27,16 +27,9 @@ as $$
       limit p_examined
     ) as examined
     join trunkline.message_groups as locked using (queue_id, group_id)
-    cross join lateral (
-      select message.visible_at
-      from trunkline.messages as message
-      where message.queue_id = (p_queue).id
-        and message.group_id = examined.group_id
-        and message.deduplication_id is not null
-        and message.id >= examined.head_id
-        and message.sent_at > p_now - make_interval(secs => (p_queue).message_retention_seconds)
-      order by message.id
-      limit 1
+    cross join lateral trunkline._group_head(
+      (p_queue).id, examined.group_id, examined.head_id,
+      p_now - make_interval(secs => (p_queue).message_retention_seconds)
     ) as head
     where locked.drained_at is not null
       and examined.group_id <> all (p_except)

@@ -10,7 +10,7 @@ create or replace function trunkline._claim_message_groups(
   p_except text[],
   p_now timestamptz
 )
-returns text[]
+returns trunkline.locked_group[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -20,7 +20,7 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-  v_groups text[];
+  v_groups trunkline.locked_group[];
 begin
   if p_except = '{}'
     and trunkline._oldest_in_drained_groups((p_queue).id, 20)
@@ -33,7 +33,7 @@ begin
   end if;
 
   v_groups := array(
-    select ready.group_id
+    select row(ready.group_id, ready.head_id, ready.ctid)::trunkline.locked_group
     from trunkline.message_groups as ready
     where ready.queue_id = (p_queue).id
       and ready.drained_at is null

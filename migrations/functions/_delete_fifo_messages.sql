@@ -26,7 +26,7 @@ declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_ids bigint[];
   v_nonces uuid[];
-  v_groups text[];
+  v_groups trunkline.locked_group[];
   v_now timestamptz;
   v_outcomes text[];
   v_places tid[];
@@ -66,7 +66,10 @@ begin
 
   perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
   if p_is_own_transaction then
-    perform trunkline._remove_drained_groups(p_queue_id, v_groups);
+    perform trunkline._remove_drained_groups(
+      p_queue_id,
+      array(select locked.group_id from unnest(v_groups) as locked)
+    );
   end if;
 
   return query

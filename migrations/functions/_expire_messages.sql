@@ -14,6 +14,7 @@ declare
   v_queue trunkline.queues;
   v_ids bigint[];
   v_groups text[];
+  v_locked_groups trunkline.locked_group[];
   v_places tid[];
   v_removed bigint := 0;
   v_removed_here bigint;
@@ -51,8 +52,8 @@ begin
     where oldest.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds);
 
     -- Groups first, then their messages, as everybody does.
-    v_groups := array(
-      select known.group_id
+    v_locked_groups := array(
+      select row(known.group_id, known.head_id, known.ctid)::trunkline.locked_group
       from trunkline.message_groups as known
       where known.queue_id = v_queue.id and known.group_id = any (v_groups)
       order by known.group_id
@@ -69,7 +70,7 @@ begin
         for update skip locked
       ) as removable
       where not v_queue.is_fifo
-        or removable.group_id = any (v_groups)
+        or removable.group_id in (select locked.group_id from unnest(v_locked_groups) as locked)
         -- The group went on without it, and its row has gone since.
         or not exists (
           select
@@ -85,8 +86,8 @@ begin
       values (v_queue.id, 0, v_removed_here);
       v_removed := v_removed + v_removed_here;
     end if;
-    if v_groups <> '{}' then
-      perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
+    if v_locked_groups <> '{}' then
+      perform trunkline._refresh_message_groups(v_queue, v_locked_groups, v_now);
     end if;
   end loop;
   return v_removed;

@@ -14,7 +14,7 @@ declare
   v_queue trunkline.queues;
   v_forgotten bigint := 0;
   v_count bigint;
-  v_groups text[];
+  v_groups trunkline.locked_group[];
 begin
   if not pg_try_advisory_xact_lock(hashtext('trunkline'), hashtext('forget fifo history')) then
     return 0;
@@ -50,18 +50,16 @@ begin
     v_forgotten := v_forgotten + v_count;
 
     v_groups := array(
-      select drained.group_id
+      select row(drained.group_id, drained.head_id, drained.ctid)::trunkline.locked_group
       from trunkline.message_groups as drained
       where drained.queue_id = v_queue.id
         and drained.drained_at is not null
         and exists (
           select
-          from trunkline.messages as message
-          where message.queue_id = v_queue.id
-            and message.group_id = drained.group_id
-            and message.deduplication_id is not null
-            and message.id >= drained.head_id
-            and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+          from trunkline._group_head(
+            v_queue.id, drained.group_id, drained.head_id,
+            v_now - make_interval(secs => v_queue.message_retention_seconds)
+          )
         )
       limit p_limit
       for update skip locked

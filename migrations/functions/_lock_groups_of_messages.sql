@@ -1,7 +1,7 @@
--- Locks the group rows of messages, in order of group id, and answers the group ids. Waits for others.
+-- Locks the group rows of messages, in order of group id, and answers them. Waits for others.
 -- Every statement that may change a group's head locks the group first and its messages afterwards.
 create or replace function trunkline._lock_groups_of_messages(p_queue_id bigint, p_ids bigint[])
-returns text[]
+returns trunkline.locked_group[]
 language sql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -9,7 +9,7 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
   select array(
-    select known.group_id
+    select row(known.group_id, known.head_id, known.ctid)::trunkline.locked_group
     from trunkline.message_groups as known
     where known.queue_id = p_queue_id
       and known.group_id = any (array(

@@ -19,14 +19,5 @@ as $$
     order by drained.drained_at
     limit p_examined
   ) as examined
-  cross join lateral (
-    select message.visible_at
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.group_id = examined.group_id
-      and message.deduplication_id is not null
-      and message.id >= examined.head_id
-    order by message.id
-    limit 1
-  ) as head
+  cross join lateral trunkline._group_head(p_queue_id, examined.group_id, examined.head_id, '-infinity') as head
 $$;

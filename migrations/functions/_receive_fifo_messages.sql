@@ -48,12 +48,12 @@ declare
   v_limit integer;
   v_progress trunkline.queue_progress;
   v_ids bigint[] := '{}';
-  v_groups text[];
-  v_tried text[] := '{}';
+  v_groups trunkline.locked_group[];
+  v_tried trunkline.locked_group[] := '{}';
   v_found bigint[];
   v_places tid[] := '{}';
   v_found_places tid[];
-  v_idle text[];
+  v_idle trunkline.locked_group[];
 begin
   if p_attempt_id is not null then
     -- A repeat that comes while the first is under way waits for it, and then finds what it returned.
@@ -70,7 +70,7 @@ begin
       v_groups := trunkline._claim_message_groups(
         v_queue,
         case when v_tried = '{}' then 1 else v_limit - cardinality(v_ids) end,
-        v_tried,
+        array(select tried.group_id from unnest(v_tried) as tried),
         v_now
       );
       exit when v_groups = '{}';
@@ -79,13 +79,16 @@ begin
       select
         coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
         coalesce(array_agg(walked.place order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
-        coalesce(array_agg(walked.group_id) filter (where walked.id is null), '{}')
+        coalesce(
+          array_agg(row(walked.group_id, walked.head_id, walked.group_place)::trunkline.locked_group)
+            filter (where walked.id is null),
+          '{}'
+        )
       into v_found, v_found_places, v_idle
       from (
-        select claimed.position, claimed.group_id, free.id, free.place
-        from unnest(v_groups) with ordinality as claimed (group_id, position)
-        join trunkline.message_groups as known
-          on known.queue_id = p_queue_id and known.group_id = claimed.group_id
+        select
+          claimed.position, claimed.group_id, claimed.head_id, claimed.place as group_place, free.id, free.place
+        from unnest(v_groups) with ordinality as claimed (group_id, head_id, place, position)
         left join lateral (
           select message.id, message.place
           from (
@@ -96,12 +99,13 @@ begin
             from (
               select message.id, message.ctid as place, message.visible_at
               from trunkline.messages as message
+              -- As in _group_head.
               where message.queue_id = p_queue_id
-                and message.group_id = claimed.group_id
+                and (message.group_id, message.id) >= (claimed.group_id, claimed.head_id)
+                and message.group_id <= claimed.group_id
                 and message.deduplication_id is not null
-                and message.id >= known.head_id
                 and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
-              order by message.id
+              order by message.group_id, message.id
               limit v_limit - cardinality(v_ids)
             ) as listed
           ) as message
@@ -137,9 +141,14 @@ begin
       update trunkline.message_groups as known
       set head_id = head.id, visible_at = v_now + v_timeout, drained_at = null
       from (
-        select received.group_id, min(received.id) as id from received group by received.group_id
+        -- In the order of the claim, which is then their order among equals.
+        select claimed.place, min(received.id) as id
+        from received
+        join unnest(v_tried) with ordinality as claimed (group_id, head_id, place, position) using (group_id)
+        group by claimed.place, claimed.position
+        order by claimed.position
       ) as head
-      where known.queue_id = p_queue_id and known.group_id = head.group_id
+      where known.ctid = head.place
     )
     insert into trunkline.receive_attempts as attempt (
       queue_id, attempt_id, message_ids, receipt_nonces, visible_at, expires_at

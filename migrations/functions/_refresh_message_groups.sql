@@ -5,7 +5,7 @@
 -- receive longer, and no row ever gets a time in the past, which the low-water mark rests on.
 create or replace function trunkline._refresh_message_groups(
   p_queue trunkline.queues,
-  p_group_ids text[],
+  p_groups trunkline.locked_group[],
   p_now timestamptz
 )
 returns void
@@ -19,22 +19,10 @@ as $$
   set head_id = coalesce(head.id, known.head_id),
       visible_at = greatest(head.visible_at, p_now),
       drained_at = case when head.id is null then p_now end
-  from unnest(p_group_ids) as refreshed (group_id)
-  cross join lateral (
-    select locked.head_id
-    from trunkline.message_groups as locked
-    where locked.queue_id = (p_queue).id and locked.group_id = refreshed.group_id
-  ) as before
-  left join lateral (
-    select message.id, message.visible_at
-    from trunkline.messages as message
-    where message.queue_id = (p_queue).id
-      and message.group_id = refreshed.group_id
-      and message.deduplication_id is not null
-      and message.id >= before.head_id
-      and message.sent_at > p_now - make_interval(secs => (p_queue).message_retention_seconds)
-    order by message.id
-    limit 1
+  from unnest(p_groups) as locked (group_id, head_id, place)
+  left join lateral trunkline._group_head(
+    (p_queue).id, locked.group_id, locked.head_id,
+    p_now - make_interval(secs => (p_queue).message_retention_seconds)
   ) as head on true
-  where known.queue_id = (p_queue).id and known.group_id = refreshed.group_id
+  where known.ctid = locked.place
 $$;

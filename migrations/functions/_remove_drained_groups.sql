@@ -31,12 +31,7 @@ begin
     where drained.queue_id = p_queue_id
       and drained.group_id = v_group_id
       and not exists (
-        select
-        from trunkline.messages as message
-        where message.queue_id = p_queue_id
-          and message.group_id = v_group_id
-          and message.deduplication_id is not null
-          and message.id >= drained.head_id
+        select from trunkline._group_head(p_queue_id, v_group_id, drained.head_id, '-infinity')
       );
     v_removed := v_removed + case when found then 1 else 0 end;
   end loop;

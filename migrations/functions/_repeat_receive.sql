@@ -17,7 +17,7 @@ set enable_seqscan = off
 as $$
 declare
   v_attempt trunkline.receive_attempts;
-  v_groups text[];
+  v_groups trunkline.locked_group[];
   v_now timestamptz;
   v_places tid[];
 begin

@@ -153,7 +153,8 @@ describe('The cost of a receive', { timeout: 120_000 }, () => {
     const report = await openSession(database);
     await report.query('begin isolation level repeatable read');
     await report.query('select from trunkline.queues');
-    for (let round = 0; round < 100; round += 1) {
+    const rounds = 100;
+    for (let round = 0; round < rounds; round += 1) {
       const received = await receive(session, queueId);
       expect(received).toHaveLength(10);
       const handles = received.map(({ receiptHandle }) => receiptHandle);
@@ -164,7 +165,7 @@ describe('The cost of a receive', { timeout: 120_000 }, () => {
     }
     const later = await pages(queueId);
     await report.query('commit');
-    process.stderr.write(JSON.stringify({atFirst,later})+'\n');
-    expect(later.most).toBeLessThanOrEqual(atFirst.most * 1.3);
+    // The messages cost nothing any more; the group's row does, which was changed twice in a round.
+    expect(later.most).toBeLessThanOrEqual(atFirst.most + 3 * rounds);
   });
 });
