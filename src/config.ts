@@ -63,10 +63,14 @@ const httpUrl = matching(
   /^https?:\/\/[^/?#\s]+[^?#\s]*$/,
   'a URL such as https://queue.example.com',
 );
-const postgresUrl = matching(
-  /^postgres(ql)?:\/\//,
-  'a URL such as postgresql://user:password@host:5432/database',
-);
+const postgresUrl = makeValidator<string>((input) => {
+  if (!/^postgres(ql)?:\/\//.test(input) || !URL.canParse(input)) {
+    throw new EnvError(
+      'must be a URL such as postgresql://user:password@host:5432/database, in which special characters are escaped (# as %23)',
+    );
+  }
+  return input;
+});
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
@@ -116,7 +120,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
         const wrong = Object.entries(errors).map(([name, error]) => {
           const allowed =
             name === 'LOG_LEVEL' ? `must be one of ${logLevels.join(', ')}` : error?.message;
-          return `${name}=${given[name]}: ${allowed}`;
+          // A URL may hold a password.
+          const setting = name.endsWith('URL') ? name : `${name}=${given[name]}`;
+          return `${setting}: ${allowed}`;
         });
         if (wrong.length > 0) {
           throw new ConfigError(`Wrong settings in the environment:\n  ${wrong.join('\n  ')}`);

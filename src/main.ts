@@ -70,7 +70,9 @@ function explain(error: unknown): string {
     case 'EADDRINUSE':
       return `Another program listens on this address already: ${text}. Stop it, or set PORT to a free port.`;
     case '42501':
-      return `The database role may not set up the schema trunkline: ${text}. Grant it once, as an administrator: GRANT CREATE ON DATABASE <database> TO <role>.`;
+      return /denied for database/.test(text)
+        ? `The database role may not set up the schema trunkline: ${text}. Grant it, as an administrator: GRANT CREATE ON DATABASE <database> TO <role>.`
+        : `The schema trunkline belongs to another database role: ${text}. Start with the role that set it up, or make this one a member of it: GRANT <owner> TO <role>.`;
     default:
       return `Trunkline stops because of an unexpected error: ${error instanceof Error ? error.stack : text}`;
   }

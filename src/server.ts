@@ -16,10 +16,15 @@ export interface Server {
 
 /** Opens a server on a migrated database. */
 export async function startServer(config: Config, connectionString: string): Promise<Server> {
+  let isClosing = false;
   const pool: Pool = openPool({
     connectionString,
     poolSize: config.poolSize,
-    onIdleError: (error) => app.log.warn({ err: error }, 'An idle database connection broke.'),
+    onIdleError(error) {
+      if (!isClosing) {
+        app.log.warn({ err: error }, 'An idle database connection broke.');
+      }
+    },
   });
   const service = new QueueService(pool, {
     ...config,
@@ -39,16 +44,20 @@ export async function startServer(config: Config, connectionString: string): Pro
     },
   });
 
-  await service.open();
-  const url = await app.listen({ host: config.host, port: config.port });
-  return {
-    url,
-    app,
-    async close() {
-      service.endWaits();
-      await app.close();
-      await service.close();
-      await pool.end();
-    },
-  };
+  async function close(): Promise<void> {
+    isClosing = true;
+    service.endWaits();
+    await app.close();
+    await service.close();
+    await pool.end();
+  }
+
+  try {
+    await service.open();
+    const url = await app.listen({ host: config.host, port: config.port });
+    return { url, app, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

@@ -37,7 +37,7 @@ begin
     v_value := v_attribute ->> (v_field || 'Value');
     v_reason := case
       when v_name = '' then 'The request must contain non-empty message (user) attribute names.'
-      when length(v_name) > 256 then 'Message (user) attribute name must be shorter than 256 bytes.'
+      when octet_length(v_name) > 256 then 'Message (user) attribute name must be shorter than 256 bytes.'
       when v_name ~* '^(aws|amazon)\.'
         then 'You can''t use message attribute names beginning with ''AWS.'' or ''Amazon''. These strings are reserved for internal use.'
       when v_name like '.%' then 'Message (user) attribute name must not begin with character ''.''.'

@@ -10,7 +10,12 @@ declare
 begin
   v_value := p_text::jsonb;
   return case when jsonb_typeof(v_value) = 'object' then v_value end;
-exception when invalid_text_representation or untranslatable_character then
+exception when invalid_text_representation
+  or untranslatable_character
+  or numeric_value_out_of_range
+  or program_limit_exceeded
+  or statement_too_complex
+then
   return null;
 end
 $$;

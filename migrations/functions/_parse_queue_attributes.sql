@@ -67,6 +67,9 @@ begin
         v_columns := v_columns || jsonb_build_object(v_choices -> v_name ->> 0, v_value);
 
       when v_name = 'KmsMasterKeyId' then
+        if length(v_value) > 2048 then
+          raise exception 'Invalid value for the parameter %.', v_name using errcode = 'TQ011';
+        end if;
         -- A key turns the managed encryption off, and taking the key away does not turn it on again.
         v_columns := v_columns
           || jsonb_build_object('kms_master_key_id', nullif(v_value, ''), 'is_sse_managed', false);

@@ -17,6 +17,7 @@ begin
   if coalesce(v_permission, '') not in ('allowAll', 'denyAll', 'byQueue')
     or v_policy - 'redrivePermission' - 'sourceQueueArns' <> '{}'
     or jsonb_typeof(v_sources) <> 'array'
+    or jsonb_path_exists(v_sources, '$[*] ? (@.type() != "string")')
   then
     raise exception 'Invalid value for the parameter RedriveAllowPolicy. Reason: Amazon SQS can''t create the redrive allow policy, as it’s in an unsupported format.'
       using errcode = 'TQ012';

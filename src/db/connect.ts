@@ -6,10 +6,10 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 }
 
-function withoutPassword(connectionString: string): string {
-  return URL.canParse(connectionString)
-    ? connectionString.replace(/^([^:]+:\/\/[^:@/]*):[^@]*@/, '$1@')
-    : 'the configured database';
+/** Host and database only: user and parameters may hold a password. */
+function describePlace(connectionString: string): string {
+  const { host, pathname } = new URL(connectionString);
+  return `${host || 'the local socket'}${pathname}`;
 }
 
 /** The failures that waiting does not mend. */
@@ -23,6 +23,8 @@ function explainRefusal(error: unknown, where: string): string | undefined {
       return `The database at ${where} refused the login: ${error.message}. Check the user and password in DATABASE_URL.`;
     case '3D000':
       return `The database at ${where} does not exist: ${error.message}. Create it (createdb) or correct DATABASE_URL.`;
+    case '53300':
+      return `The database at ${where} has no connection left for this role: ${error.message}. Raise the limit, or lower TRUNKLINE_POOL_SIZE.`;
     default:
       return undefined;
   }
@@ -39,7 +41,7 @@ export async function waitForDatabase(
   log: (message: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const where = withoutPassword(connectionString);
+  const where = describePlace(connectionString);
   const deadlineMs = performance.now() + waitMs;
   let hasSaidSo = false;
   await pRetry(

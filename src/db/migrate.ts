@@ -94,13 +94,28 @@ function refuseNewer(installed: InstalledSchema, known: readonly string[]): void
   }
 }
 
-async function refuseOldPostgres(client: Client): Promise<void> {
-  const { rows } = await client.query<{ number: string; name: string }>(
-    `select current_setting('server_version_num') as number, current_setting('server_version') as name`,
+async function refuseUnfit(client: Client): Promise<void> {
+  const { rows } = await client.query<Record<'number' | 'name' | 'encoding' | 'read_only', string>>(
+    `select
+      current_setting('server_version_num') as number,
+      current_setting('server_version') as name,
+      current_setting('server_encoding') as encoding,
+      current_setting('transaction_read_only') as read_only`,
   );
-  if (Number(rows[0]?.number) < oldestPostgres) {
+  const [server] = rows;
+  if (Number(server?.number) < oldestPostgres) {
     throw new MigrationError(
-      `The database runs PostgreSQL ${rows[0]?.name}. Trunkline needs PostgreSQL 15 or later.`,
+      `The database runs PostgreSQL ${server?.name}. Trunkline needs PostgreSQL 15 or later.`,
+    );
+  }
+  if (server?.encoding !== 'UTF8') {
+    throw new MigrationError(
+      `The database has the encoding ${server?.encoding}, in which not every message can be stored. Use one with the encoding UTF8.`,
+    );
+  }
+  if (server.read_only === 'on') {
+    throw new MigrationError(
+      'The database takes no changes: it is a standby, or set to read only. Set DATABASE_URL to the primary.',
     );
   }
 }
@@ -154,7 +169,7 @@ async function installFunctions(client: Client, files: readonly FunctionFile[]):
 }
 
 async function bringUpToDate(client: Client, log: (message: string) => void): Promise<void> {
-  await refuseOldPostgres(client);
+  await refuseUnfit(client);
   const known = await readMigrationNames();
   const installed = await readInstalled(client);
   refuseNewer(installed, known);

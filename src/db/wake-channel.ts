@@ -37,6 +37,7 @@ export class WakeChannel {
   #sendTimer: NodeJS.Timeout | undefined;
   #announceTimer: NodeJS.Timeout | undefined;
   #reconnectTimer: NodeJS.Timeout | undefined;
+  #sent: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: WakeChannelOptions) {
@@ -100,6 +101,7 @@ export class WakeChannel {
     clearInterval(this.#announceTimer);
     clearTimeout(this.#sendTimer);
     clearTimeout(this.#reconnectTimer);
+    await this.#sent;
     await this.#client?.end();
   }
 
@@ -117,9 +119,12 @@ export class WakeChannel {
     this.#send({ server: this.#server, isWaiting: true });
   }
 
+  /** One after the other, as a connection does it. */
   #send(notice: Notice): void {
-    this.#client
-      ?.query('select pg_notify($1, $2)', [channel, JSON.stringify(notice)])
+    this.#sent = this.#sent
+      .then(() =>
+        this.#client?.query('select pg_notify($1, $2)', [channel, JSON.stringify(notice)]),
+      )
       .catch((error: unknown) => this.#options.onError(error));
   }
 

@@ -54,6 +54,9 @@ export function buildApp({
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     exposeHeadRoutes: false,
+    // Requests that come while the server closes are still answered, by the protocol that they speak.
+    return503OnClosing: false,
+    frameworkErrors: (_error, request, reply) => send(reply, request.id, unknownOperation()),
     routerOptions: { maxParamLength: 2_000 },
   });
 
@@ -114,7 +117,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
         baseUrl: baseUrl ?? `${request.protocol}://${request.host}${app.prefix}`,
         pathQueue: addressFromPath(path),
         senderId: services.accountId,
-        traceHeader: header(request, 'x-amzn-trace-id'),
+        traceHeader: header(request, 'x-amzn-trace-id') || undefined,
         startedAtMs: performance.now(),
         // Made only for those who ask, which are long polls.
         get signal() {
@@ -156,19 +159,22 @@ function bodyOf(request: FastifyRequest): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
 
+function contentType(request: FastifyRequest): string {
+  return (request.headers['content-type'] ?? '').toLowerCase();
+}
+
 function isJsonProtocol(request: FastifyRequest): boolean {
   return (
     request.headers['x-amz-target'] !== undefined ||
-    (request.method === 'POST' &&
-      /^application\/(x-amz-json|json)/.test(request.headers['content-type'] ?? ''))
+    (request.method === 'POST' && /^application\/(x-amz-json|json)/.test(contentType(request)))
   );
 }
 
-/** Parameters of the query string and of a form body; the body's win. */
-function queryParameters(request: FastifyRequest): URLSearchParams {
-  const parameters = new URLSearchParams(splitUrl(request).query);
-  const type = request.headers['content-type'];
-  if (type === undefined || type.startsWith('application/x-www-form-urlencoded')) {
+/** Parameters of the query string and of a form body. What comes later wins, so the body's do. */
+function queryParameters(request: FastifyRequest): Map<string, string> {
+  const parameters = new Map(new URLSearchParams(splitUrl(request).query));
+  const type = contentType(request);
+  if (type === '' || type.startsWith('application/x-www-form-urlencoded')) {
     for (const [name, value] of new URLSearchParams(bodyOf(request).toString('utf8'))) {
       parameters.set(name, value);
     }

@@ -21,6 +21,11 @@ export function closeConnectionsWhenAnswered(app: FastifyInstance): void {
       closeWhenAnswered();
     });
   });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) {
+      reply.header('connection', 'close');
+    }
+  });
   app.addHook('preClose', async () => {
     isClosing = true;
     closeWhenAnswered();

@@ -1,4 +1,5 @@
 import { queueUrl, requireQueueName } from '../sqs/queue-address.ts';
+import { requireStorableAttributes } from '../sqs/queue-attributes.ts';
 import { createQueue as shapes } from '../sqs/shapes/queues.ts';
 import { defineOperation } from './operation.ts';
 import { requireTags } from './tags.ts';
@@ -8,6 +9,7 @@ export const createQueue = defineOperation({
   shapes,
   async run(context, { QueueName, Attributes: attributes = {}, tags = {} }) {
     requireTags(tags);
+    requireStorableAttributes(attributes);
     const address = { accountId: context.accountId, name: requireQueueName(QueueName) };
     await context.store.createQueue(address, {
       attributes,

@@ -34,7 +34,7 @@ function hasMembers(shape: TSchema): boolean {
 
 /** The request, or undefined when it names no action. */
 export function decodeQueryRequest(
-  parameters: URLSearchParams,
+  parameters: ReadonlyMap<string, string>,
   format: QueryFormat,
   requestId: string,
 ): DecodedRequest | undefined {

@@ -11,7 +11,7 @@ interface ParameterTree {
 /** Deeper than any name of the service model; deeper names cannot mean anything. */
 const deepestName = 8;
 
-export function parameterTree(parameters: URLSearchParams): ParameterTree {
+export function parameterTree(parameters: Iterable<[string, string]>): ParameterTree {
   const root: ParameterTree = { children: new Map() };
   for (const [name, value] of parameters) {
     const path = name.split('.');
@@ -48,11 +48,10 @@ function readMap(schema: TSchema, valueSchema: TSchema, node: ParameterTree): un
   const names = queryNames(schema);
   const entries: [string, unknown][] = [];
   for (const item of items(node)) {
-    const key = item.children.get(names.key)?.value;
+    // An entry without a name is not passed over, so that nothing is lost without an error.
+    const key = item.children.get(names.key)?.value ?? '';
     const value = item.children.get(names.value);
-    if (key !== undefined) {
-      entries.push([key, read(valueSchema, value ?? { children: new Map() })]);
-    }
+    entries.push([key, read(valueSchema, value ?? { children: new Map() })]);
   }
   return Object.fromEntries(entries);
 }

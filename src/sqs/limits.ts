@@ -10,7 +10,7 @@ export const limits = {
   batchSizeBytes: 1_048_576,
   messageSizeBytes: 1_048_576,
   messageAttributes: 10,
-  messageAttributeNameLength: 256,
+  messageAttributeNameBytes: 256,
   messageAttributeTypeLength: 256,
   queueNameLength: 80,
   listedQueues: 1_000,

@@ -22,7 +22,7 @@ function requireName(name: string): void {
   if (name === '') {
     throw invalid('The request must contain non-empty message (user) attribute names.');
   }
-  if (name.length > limits.messageAttributeNameLength) {
+  if (Buffer.byteLength(name) > limits.messageAttributeNameBytes) {
     throw invalid('Message (user) attribute name must be shorter than 256 bytes.');
   }
   if (reservedName.test(name)) {

@@ -1,4 +1,5 @@
-import { unknownAttribute } from './errors.ts';
+import { SqsError, unknownAttribute } from './errors.ts';
+import { hasOnlyXmlCharacters } from './text.ts';
 
 /** Attributes that GetQueueAttributes knows. What values they may have is checked where they are stored. */
 const counts = [
@@ -35,6 +36,22 @@ export function requireKnownAttributes(names: readonly string[]): void {
   for (const name of names) {
     if (!known.has(name)) {
       throw unknownAttribute(name);
+    }
+  }
+}
+
+/**
+ * Checks that names and values are texts that can be stored at all.
+ *
+ * @throws {SqsError} InvalidAttributeName, InvalidAttributeValue
+ */
+export function requireStorableAttributes(attributes: Record<string, string>): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (!hasOnlyXmlCharacters(name)) {
+      throw unknownAttribute(name);
+    }
+    if (!hasOnlyXmlCharacters(value)) {
+      throw new SqsError('InvalidAttributeValue', `Invalid value for the parameter ${name}.`);
     }
   }
 }

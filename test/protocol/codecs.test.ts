@@ -31,7 +31,11 @@ describe('Both protocols read the same input', () => {
         const json = decodeJsonRequest(`AmazonSQS.${action}`, Buffer.from(JSON.stringify(input)));
         // Over the wire and back, so that the escapes of a form are part of it.
         const form = new URLSearchParams([['Action', action], ...formParameters(shape, input, '')]);
-        const query = decodeQueryRequest(new URLSearchParams(form.toString()), 'xml', 'request id');
+        const query = decodeQueryRequest(
+          new Map(new URLSearchParams(form.toString())),
+          'xml',
+          'request id',
+        );
         expect(json.action).toBe(action);
         expect(query?.action).toBe(action);
         expect(json.readInput(shape)).toEqual(input);
