@@ -26,6 +26,20 @@ begin
   if pg_current_xact_id_if_assigned() is not null then
     raise exception 'trunkline._settle() needs a transaction of its own.';
   end if;
+  -- An idle database is left alone: not even a row is locked.
+  if not exists (
+      select
+      from trunkline.count_deltas as delta
+      where delta.id > (select settlement.settled_delta_id from trunkline.settlement)
+    )
+    and not exists (
+      select
+      from trunkline.queue_progress as progress
+      where progress.sampled_at between v_now - interval '5 minutes' and v_now
+    )
+  then
+    return null;
+  end if;
   select last_value into v_last_delta_id from trunkline.count_delta_ids;
 
   select * into v_settlement from trunkline.settlement for update skip locked;
