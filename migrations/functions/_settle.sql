@@ -35,7 +35,7 @@ begin
     and not exists (
       select
       from trunkline.queue_progress as progress
-      where progress.sampled_at between v_now - interval '5 minutes' and v_now
+      where progress.sampled_at is null or progress.sampled_at between v_now - interval '5 minutes' and v_now
     )
   then
     return null;
