@@ -13,6 +13,8 @@ const queueName = 'payments';
 const concurrency = 5;
 // A transaction for each message at work, and room for receiving and heartbeats.
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: concurrency + 2 });
+// Without a listener, the process ends when the database closes an idle connection; the pool opens a new one.
+pool.on('error', (error) => process.stderr.write(`idle connection lost: ${error.message}\n`));
 const trunkline = new Trunkline(pool);
 
 await pool.query(await readFile(new URL('schema.sql', import.meta.url), 'utf8'));

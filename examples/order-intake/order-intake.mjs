@@ -11,6 +11,8 @@ import { Trunkline } from 'trunkline';
 
 const queueName = 'order-confirmations';
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+// Without a listener, the process ends when the database closes an idle connection; the pool opens a new one.
+pool.on('error', (error) => process.stderr.write(`idle connection lost: ${error.message}\n`));
 const trunkline = new Trunkline(pool);
 
 async function placeOrder({ customer, lines }) {

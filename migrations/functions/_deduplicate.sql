@@ -6,10 +6,14 @@
 -- first to commit, and then gets its ids. An id whose five minutes are over is taken over. A row that is
 -- neither is locked all the same, so that the janitor cannot take it away before it is read. Ids are claimed
 -- in order, so that two calls cannot deadlock.
+--
+-- An id is kept for the scope that the queue had when it was sent. It stays a duplicate within that scope when
+-- the queue gets the other one, so that a send can be repeated across the change.
 create or replace function trunkline._deduplicate(
   p_queue_id bigint,
   p_deduplication_ids text[],
-  p_scopes text[],
+  p_group_ids text[],
+  p_is_scoped_to_group boolean,
   p_message_ids uuid[],
   p_ids bigint[],
   p_now timestamptz
@@ -23,27 +27,55 @@ set enable_seqscan = off
 as $$
 declare
   v_expires_at timestamptz := p_now + interval '5 minutes';
+  v_earlier_message_ids uuid[];
+  v_earlier_ids bigint[];
 begin
+  select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
+  into v_earlier_message_ids, v_earlier_ids
+  from unnest(p_deduplication_ids, p_group_ids) with ordinality as given (deduplication_id, group_id, entry)
+  left join lateral (
+    select other.message_id, other.id
+    from trunkline.deduplications as other
+    where other.queue_id = p_queue_id
+      and other.deduplication_id = given.deduplication_id
+      and other.scope = case when p_is_scoped_to_group then '' else given.group_id end
+      and other.expires_at > p_now
+    limit 1
+  ) as known on true;
+
   insert into trunkline.deduplications as known (
     queue_id, deduplication_id, scope, message_id, id, expires_at
   )
-  select distinct on (given.deduplication_id, given.scope)
-    p_queue_id, given.deduplication_id, given.scope, given.message_id, given.id, v_expires_at
-  from unnest(p_deduplication_ids, p_scopes, p_message_ids, p_ids)
-    as given (deduplication_id, scope, message_id, id)
-  order by given.deduplication_id, given.scope, given.id
+  select distinct on (given.deduplication_id, claimed.scope)
+    p_queue_id, given.deduplication_id, claimed.scope, given.message_id, given.id, v_expires_at
+  from unnest(p_deduplication_ids, p_group_ids, p_message_ids, p_ids, v_earlier_ids)
+    as given (deduplication_id, group_id, message_id, id, earlier_id)
+  cross join lateral (
+    select case when p_is_scoped_to_group then given.group_id else '' end as scope
+  ) as claimed
+  where given.earlier_id is null
+  order by given.deduplication_id, claimed.scope, given.id
   on conflict on constraint deduplications_pkey do update
   set message_id = excluded.message_id, id = excluded.id, expires_at = excluded.expires_at
   where known.expires_at <= p_now;
 
   return query
-  select given.entry, known.message_id, known.id, known.id = given.id
-  from unnest(p_deduplication_ids, p_scopes, p_ids) with ordinality
-    as given (deduplication_id, scope, id, entry)
-  join trunkline.deduplications as known
-    on known.queue_id = p_queue_id
-    and known.deduplication_id = given.deduplication_id
-    and known.scope = given.scope
+  select
+    given.entry,
+    coalesce(given.earlier_message_id, known.message_id),
+    coalesce(given.earlier_id, known.id),
+    coalesce(known.id = given.id and given.earlier_id is null, false)
+  from unnest(p_deduplication_ids, p_group_ids, p_ids, v_earlier_message_ids, v_earlier_ids) with ordinality
+    as given (deduplication_id, group_id, id, earlier_message_id, earlier_id, entry)
+  left join lateral (
+    -- Looked up one by one: what the planner takes for an empty table it would otherwise read whole for each.
+    select claimed.message_id, claimed.id
+    from trunkline.deduplications as claimed
+    where claimed.queue_id = p_queue_id
+      and claimed.deduplication_id = given.deduplication_id
+      and claimed.scope = case when p_is_scoped_to_group then given.group_id else '' end
+    limit 1
+  ) as known on true
   order by given.entry;
 end
 $$;

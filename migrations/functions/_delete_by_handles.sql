@@ -6,6 +6,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+  perform trunkline._require_receipt_handles(p_receipt_handles);
   if (p_queue).is_fifo then
     return query
     select deleted.entry, deleted.outcome

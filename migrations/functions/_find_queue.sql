@@ -9,6 +9,9 @@ as $$
 declare
   v_queue trunkline.queues;
 begin
+  if p_name is null then
+    raise exception 'The request must contain the parameter QueueName.' using errcode = 'TQ013';
+  end if;
   select * into v_queue
   from trunkline.queues
   where account_id = trunkline._account_id() and name = p_name;

@@ -1,8 +1,9 @@
 -- Sees to it that the groups of messages just stored have their rows. The caller holds the groups' locks.
 --
 -- A row that is in use stays untouched: consumers may hold it, and a send waits for no consumer. A drained
--- row is taken into use again when p_may_revive says that the transaction ends right after; else it stays as
--- it is, because the lock on it would keep consumers away, and receives find the message there.
+-- row is taken into use again, unless a consumer is at it right now, who then does so. But where a drained group
+-- has messages after all, and this transaction may go on for long, it stays as it is: the lock on it would keep
+-- consumers away from them. p_may_revive says that the transaction ends right after.
 --
 -- Whether a row is there is read first, because an insert that meets a row under change waits for the
 -- change to commit. Under repeatable read that read may be too old to be true, so there the insert itself
@@ -12,7 +13,8 @@ create or replace function trunkline._open_message_groups(
   p_group_ids text[],
   p_ids bigint[],
   p_visible_at timestamptz,
-  p_may_revive boolean
+  p_may_revive boolean,
+  p_sent_after timestamptz
 )
 returns void
 language plpgsql
@@ -36,10 +38,18 @@ begin
   with drained as materialized (
     select known.group_id
     from trunkline.message_groups as known
-    where p_may_revive
-      and known.queue_id = p_queue_id
+    where known.queue_id = p_queue_id
       and known.group_id = any (p_group_ids)
       and known.drained_at is not null
+      and (
+        p_may_revive
+        -- But for this transaction's own.
+        or not exists (
+          select
+          from trunkline._group_head(p_queue_id, known.group_id, known.head_id, p_sent_after) as head
+          where head.id < all (p_ids)
+        )
+      )
     order by known.group_id
     for update skip locked
   )

@@ -3,7 +3,8 @@
 --
 -- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, a repeat within five
 -- minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
--- them was deleted, changed or received again since. Raises TQ001 when the queue is gone.
+-- them was deleted, changed or received again since. With p_is_own_transaction a repeat waits only briefly for
+-- others that have its messages, and then raises 55P03. Raises TQ001 when the queue is gone.
 --
 -- Group rows are locked first, passing over those that others have; their messages are read in a later
 -- statement, so from a snapshot taken under the lock. The first round locks one group, since one may have
@@ -14,7 +15,8 @@ create or replace function trunkline._receive_fifo_messages(
   p_visibility_timeout_seconds integer,
   p_in_flight_limit integer,
   p_attempt_id text default null,
-  p_now timestamptz default null
+  p_now timestamptz default null,
+  p_is_own_transaction boolean default false
 )
 returns table (
   message_id uuid,
@@ -56,6 +58,9 @@ declare
   v_idle trunkline.locked_group[];
 begin
   if p_attempt_id is not null then
+    if p_is_own_transaction then
+      perform set_config('lock_timeout', '100ms', true);
+    end if;
     -- A repeat that comes while the first is under way waits for it, and then finds what it returned.
     perform pg_advisory_xact_lock(hashtextextended('receive attempt ' || p_attempt_id, p_queue_id));
     v_ids := trunkline._repeat_receive(v_queue, p_attempt_id, v_timeout, p_now);

@@ -84,10 +84,8 @@ begin
     from trunkline._deduplicate(
       p_queue_id,
       v_deduplication_ids,
-      case when v_queue.deduplication_scope = 'messageGroup'
-        then v_groups
-        else array_fill(''::text, array[cardinality(v_groups)])
-      end,
+      v_groups,
+      v_queue.deduplication_scope = 'messageGroup',
       array(select gen_random_uuid() from generate_series(1, cardinality(v_positions))),
       array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(v_positions))),
       v_now
@@ -125,7 +123,10 @@ begin
     insert into trunkline.count_deltas (queue_id, added, removed)
     select p_queue_id, count(*), 0 from stored having count(*) > 0;
 
-    perform trunkline._open_message_groups(p_queue_id, opened.groups, opened.ids, v_visible_at, not p_may_wait)
+    perform trunkline._open_message_groups(
+      p_queue_id, opened.groups, opened.ids, v_visible_at, not p_may_wait,
+      v_now - make_interval(secs => v_queue.message_retention_seconds)
+    )
     from (
       select array_agg(accepted.group_id) as groups, array_agg(accepted.id) as ids
       from unnest(v_groups, v_ids, v_is_first) as accepted (group_id, id, is_first)

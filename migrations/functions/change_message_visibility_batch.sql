@@ -18,6 +18,7 @@ declare
   v_outcomes text[];
   v_failed record;
 begin
+  perform trunkline._require_receipt_handles(receipt_handles);
   v_timeouts := array(
     select trunkline._seconds(given.timeout, 'VisibilityTimeout', 43200)
     from unnest(visibility_timeouts) with ordinality as given (timeout, position)

@@ -32,6 +32,16 @@ declare
   v_sequence_numbers bigint[];
   v_refusal text;
 begin
+  if exists (
+    select
+    from unnest(array[
+      cardinality(delays), cardinality(message_attributes), cardinality(message_group_ids),
+      cardinality(message_deduplication_ids), cardinality(trace_headers)
+    ]) as companion (length)
+    where companion.length <> coalesce(cardinality(message_bodies), 0)
+  ) then
+    raise exception 'Each array must be null or have one element for each message body.' using errcode = 'TQ012';
+  end if;
   v_delays := array(
     select trunkline._seconds(given.delay, 'DelaySeconds', 900)
     from unnest(delays) with ordinality as given (delay, position)

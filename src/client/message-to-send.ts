@@ -1,6 +1,7 @@
 import { hasOnlyXmlCharacters } from '../sqs/text.ts';
 import { TrunklineError } from './error.ts';
 import { toStoredAttributes } from './message-attributes.ts';
+import { requireFinite } from './number-range.ts';
 import type { MessageToSend, SentMessage } from './requests.ts';
 
 /** Messages in the JSON that the statement for sending reads. */
@@ -10,7 +11,10 @@ export function toEntriesJson(messages: readonly MessageToSend[]): string {
       requireTransportable(message);
       return {
         body: message.messageBody,
-        delay_seconds: message.delaySeconds,
+        delay_seconds:
+          message.delaySeconds === undefined
+            ? undefined
+            : requireFinite('delaySeconds', message.delaySeconds),
         attributes: toStoredAttributes(message.messageAttributes),
         group_id: message.messageGroupId,
         deduplication_id: message.messageDeduplicationId,

@@ -39,7 +39,7 @@ export interface ReceiveMessagesRequest extends QueueRequest {
   maxNumberOfMessages?: number | undefined;
   /** 0 to 43 200; the queue's VisibilityTimeout if not given. */
   visibilityTimeout?: number | undefined;
-  /** How long to wait for a message; 0 if not given. Takes no part in a transaction. */
+  /** How long to wait for a message, 0 to 20; 0 if not given. Takes no part in a transaction. */
   waitTimeSeconds?: number | undefined;
   /** Ends the wait: what was received by then is returned. */
   signal?: AbortSignal | undefined;

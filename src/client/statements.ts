@@ -75,6 +75,8 @@ cross join lateral trunkline.change_message_visibility_batch(
   visibility_timeouts => given.timeouts
 )`,
 
+  proveNotAborted: `select 'true' as result`,
+
   createQueue: `
 select trunkline.create_queue(
   queue_name => $1::text, attributes => $2::text::jsonb, tags => $3::text::jsonb

@@ -1,3 +1,4 @@
+import { limits } from '../sqs/limits.ts';
 import { call, optionalText } from './call.ts';
 import {
   type DatabaseLike,
@@ -11,6 +12,7 @@ import type { Connection, Executor } from './executor.ts';
 import { defaultMaximumPauseMs, pollUntilFound } from './long-poll.ts';
 import { type Message, type ReceivedRow, toMessage } from './message.ts';
 import { type SentRow, toEntriesJson, toSentMessage } from './message-to-send.ts';
+import { requireBetween, requireFinite } from './number-range.ts';
 import { type QueueAttributes, toAttributesJson } from './queue-attributes.ts';
 import type {
   ChangeMessageVisibilityBatchRequest,
@@ -85,6 +87,7 @@ export class Trunkline<Database extends DatabaseLike = DatabaseLike> {
     transaction?: TransactionLike,
   ): Promise<Message[]> {
     const { waitTimeSeconds = 0, signal } = request;
+    requireBetween('waitTimeSeconds', waitTimeSeconds, 0, limits.receiveWaitSeconds.maximum);
     if (waitTimeSeconds > 0 && transaction !== undefined) {
       throw new TrunklineError(
         'InvalidParameterValue',
@@ -177,7 +180,7 @@ export class Trunkline<Database extends DatabaseLike = DatabaseLike> {
     if (entries.length > 0) {
       const changes = entries.map(({ receiptHandle, visibilityTimeout }) => ({
         handle: receiptHandle,
-        seconds: visibilityTimeout,
+        seconds: requireFinite('visibilityTimeout', visibilityTimeout),
       }));
       await call(this.#executor(transaction), statements.changeVisibility, [
         queueName,
@@ -245,7 +248,7 @@ export class Trunkline<Database extends DatabaseLike = DatabaseLike> {
 
   /**
    * Runs work in a transaction of the database that the library was constructed with. It commits when the
-   * work resolves and rolls back when it rejects. The second argument of the work is the same transaction as
+   * work resolves and rolls back when it rejects, or when one of its statements had failed. The second argument of the work is the same transaction as
    * an executor, for databases that need an adapter.
    */
   async transaction<Result>(
@@ -257,10 +260,14 @@ export class Trunkline<Database extends DatabaseLike = DatabaseLike> {
         'Trunkline was constructed with an executor that cannot open transactions. Construct it with a pg Pool, a Kysely instance, or what an adapter makes.',
       );
     }
-    return await connection.transaction((transaction, executor) =>
+    return await connection.transaction(async (transaction, executor) => {
       // The type is what the constructor's argument gives, which TypeScript cannot follow to here.
-      work(transaction as TransactionOf<Database>, executor),
-    );
+      const result = await work(transaction as TransactionOf<Database>, executor);
+      // PostgreSQL answers the commit of an aborted transaction with a rollback, which most drivers take for
+      // a success. Any statement fails there.
+      await call(executor, statements.proveNotAborted, []);
+      return result;
+    });
   }
 
   #executor(transaction: TransactionLike | undefined): Executor {

@@ -173,7 +173,9 @@ export class MessageStore {
   ): Promise<ReceivedMessage[]> {
     return await runStatement<ReceivedMessage & QueryResultRow>(
       this.#pool,
-      `select ${receivedColumns} from trunkline._receive_fifo_messages($1, $2, $3, $4, $5)`,
+      `select ${receivedColumns} from trunkline._receive_fifo_messages(
+        $1, $2, $3, $4, $5, p_is_own_transaction => true
+      )`,
       [
         queueId,
         request.limit,

@@ -1,6 +1,7 @@
 import type { FifoDeleteOutcome } from '../db/message-store.ts';
 import type { Queue } from '../db/queue-store.ts';
-import { invalidParameter, invalidReceiptHandle, type SqsError } from '../sqs/errors.ts';
+import { invalidParameter, invalidReceiptHandle, SqsError } from '../sqs/errors.ts';
+import { eachAloneWhenBusy } from './busy-groups.ts';
 import type { RequestContext } from './operation.ts';
 
 /** Deletes by receipt handles; for each the error that its caller gets, if any. */
@@ -9,16 +10,21 @@ export async function deleteByHandles(
   queue: Queue,
   receiptHandles: readonly string[],
 ): Promise<(SqsError | undefined)[]> {
-  const isFifo = queue.isFifo;
-  const outcomes: FifoDeleteOutcome[] = isFifo
-    ? await context.messages.deleteFifo(queue.id, receiptHandles)
+  const outcomes: (FifoDeleteOutcome | SqsError)[] = queue.isFifo
+    ? await eachAloneWhenBusy(receiptHandles, (handles) =>
+        context.messages.deleteFifo(queue.id, handles),
+      )
     : await context.messages.delete(queue.id, receiptHandles);
-  if (isFifo && outcomes.includes('deleted')) {
+  if (queue.isFifo && outcomes.includes('deleted')) {
     // What is behind the head of a group may go now.
     context.announceMessages(queue.id);
   }
   return receiptHandles.map((receiptHandle, index) => {
-    switch (outcomes[index]) {
+    const outcome = outcomes[index];
+    if (outcome instanceof SqsError) {
+      return outcome;
+    }
+    switch (outcome) {
       case 'invalid':
         return invalidReceiptHandle(receiptHandle);
       case 'expired':

@@ -133,10 +133,13 @@ export const receiveMessage = defineQueueOperation({
       return {};
     }
     if (signal.aborted) {
-      // The client hung up while the statement ran: give the messages to somebody who listens.
-      const release = received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 }));
-      await changeByHandles(context, queue, release);
-      context.announceMessages(queue.id);
+      // The client hung up while the statement ran: give the messages to somebody who listens. Not those of
+      // an attempt, which the client may be about to repeat.
+      if (!isFifo || request.attemptId === undefined) {
+        const release = received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 }));
+        await changeByHandles(context, queue, release);
+        context.announceMessages(queue.id);
+      }
       return {};
     }
     const systemNames = [

@@ -13,7 +13,10 @@ declare module 'fastify' {
 }
 
 export interface TrunklinePluginOptions {
-  /** The application's own, on a database that `migrate` has been run on. It stays the application's to end. */
+  /**
+   * The application's own, on a database that `migrate` has been run on. It stays the application's to end.
+   * Its role is the one that owns the schema or, with `isApiOff`, `trunkline_app`.
+   */
   pool: Pool;
   /** Path below which the SQS API is mounted; `/sqs` by default. */
   prefix?: string;
@@ -64,7 +67,7 @@ async function trunklinePlugin(
     service.endWaits();
   });
   app.addHook('onClose', () => service.close());
-  await service.open();
+  await service.open().catch(explainMissingRight);
 
   // A scope of its own: the API's parsers and error handler are not the application's.
   const queueApi = async (scope: FastifyInstance) => {
@@ -77,6 +80,19 @@ async function trunklinePlugin(
     addQueueApi(scope, { services: service.services, baseUrl });
   };
   await app.register(queueApi, { prefix });
+}
+
+/** SQLSTATE insufficient_privilege. */
+const insufficientPrivilege = '42501';
+
+function explainMissingRight(error: unknown): never {
+  if (error instanceof Error && 'code' in error && error.code === insufficientPrivilege) {
+    throw new Error(
+      'The SQS API needs a pool in the role that owns the schema trunkline. With isApiOff: true the plugin only decorates the application, for which the role trunkline_app is enough.',
+      { cause: error },
+    );
+  }
+  throw error;
 }
 
 /**

@@ -363,20 +363,29 @@ describe('A consumer', () => {
     expect(history).toEqual(['handled message', 'deleted message']);
   });
 
-  it('survives a backoff that throws', async () => {
+  it.each([
+    {
+      what: 'throws',
+      backoff: () => {
+        throw new Error('no idea');
+      },
+      reported: 'no idea',
+    },
+    { what: 'answers no number', backoff: () => Number.NaN, reported: 'backoff must answer' },
+  ])('survives a backoff that $what', async ({ backoff, reported }) => {
     const queueName = await openQueue();
     await send(queueName, ['message']);
     const { errors, saw, consumer } = startConsumer({
       source: new DatabaseSource(trunkline, queueName),
       visibilityTimeout: 600,
-      backoff: () => {
-        throw new Error('no idea');
-      },
+      backoff,
       handler: () => Promise.reject(new Error('no')),
     });
     await saw('failed message');
     await consumer.stop();
-    expect(errors).toEqual([new Error('no idea')]);
+    expect(errors).toEqual([
+      expect.objectContaining({ message: expect.stringContaining(reported) }),
+    ]);
     expect(await counts(queueName)).toEqual({ visible: 0, inFlight: 1 });
   });
 
@@ -430,6 +439,8 @@ describe('A consumer', () => {
     expect(construct({ visibilityTimeout: 10, heartbeatIntervalMs: 6_000 })).toThrow(
       'heartbeatIntervalMs must be from 100 to 5000',
     );
+    expect(construct({ handler: undefined })).toThrow(TypeError);
+    expect(construct({ handler: undefined })).toThrow('needs a handler');
   });
 });
 

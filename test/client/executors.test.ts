@@ -238,6 +238,15 @@ describe.each(doors)('$name', ({ name, trunkline, inTransaction }) => {
     await trunkline.deleteMessage({ queueName, receiptHandle: String(message?.receiptHandle) });
   });
 
+  it('rejects a transaction with a failed statement that its work did not mind', async () => {
+    const work = trunkline.transaction(async (_transaction, executor) => {
+      await trunkline.sendMessage({ queueName, messageBody: 'lost' }, executor);
+      await executor.query('select 1 / 0', []).catch(() => {});
+    });
+    await expect(work).rejects.toThrow();
+    expect(await trunkline.receiveMessages({ queueName })).toEqual([]);
+  });
+
   it('rejects with the code that SQS has for a refusal, and its text', async () => {
     await expect(
       trunkline.sendMessage({ queueName: 'nowhere', messageBody: 'body' }),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import fastify, { type FastifyInstance } from 'fastify';
+import { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import trunkline from '../../src/plugin/fastify.ts';
 import { jsonClient } from '../support/clients.ts';
@@ -116,6 +117,24 @@ describe('The Fastify plugin', () => {
     expect(await bare.trunkline.listQueues()).toEqual(expect.any(Array));
     expect((await bare.inject('/sqs?Action=ListQueues')).statusCode).toBe(404);
     await bare.close();
+  });
+
+  it('says which right the API needs, and does without it when that is off', async () => {
+    const pool = new Pool({
+      connectionString: database.url,
+      max: 2,
+      options: '-c role=trunkline_app',
+    });
+    const refused = fastify();
+    await expect(refused.register(trunkline, { pool }).ready()).rejects.toThrow(
+      'the role that owns the schema trunkline',
+    );
+    await refused.close();
+    const bare = fastify();
+    await bare.register(trunkline, { pool, isApiOff: true });
+    expect(await bare.trunkline.listQueues()).toEqual(expect.any(Array));
+    await bare.close();
+    await pool.end();
   });
 
   it('answers waiting receives when the application closes, and leaves its pool open', async () => {

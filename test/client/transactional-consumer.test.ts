@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely';
+import { Pool, type PoolClient } from 'pg';
 import postgres from 'postgres';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseSource, fromPostgresJs, Trunkline } from '../../src/client/index.ts';
@@ -27,6 +28,26 @@ async function messagesLeft(): Promise<number> {
   );
   return rows[0]?.count ?? 0;
 }
+
+/** Ends the process of a connection that is not in a query, and waits until the client has heard. */
+async function terminate(client: PoolClient): Promise<void> {
+  const { rows } = await client.query('select pg_backend_pid() as pid');
+  // Not `once` of node:events, which listens to 'error' as well and so would hide that nobody else does.
+  const heard = new Promise<void>((resolve) => client.once('end', () => resolve()));
+  await database.pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  await heard;
+}
+
+describe('A transaction of the library', () => {
+  it('rejects when its connection is terminated between two statements, and drops it', async () => {
+    const pool = new Pool({ connectionString: database.url, max: 1 });
+    pool.on('error', () => {});
+    const work = new Trunkline(pool).transaction(terminate);
+    await expect(work).rejects.toMatchObject({ code: '57P01' });
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await pool.end();
+  });
+});
 
 describe('A transactional handler', () => {
   it('commits its effects together with the deletion', async () => {
@@ -128,6 +149,30 @@ describe('A transactional handler', () => {
     const [message] = await trunkline.receiveMessages({ queueName });
     expect(message).toMatchObject({ body: 'abandoned', receiveCount: 2 });
     await trunkline.deleteMessage({ queueName, receiptHandle: String(message?.receiptHandle) });
+  });
+
+  it('fails when its connection is terminated between two statements, and is called again', async () => {
+    const pool = new Pool({ connectionString: database.url, max: 3 });
+    pool.on('error', () => {});
+    const queues = new Trunkline(pool);
+    await queues.sendMessage({ queueName, messageBody: 'cut off' });
+    const failures: unknown[] = [];
+    const { consumer, saw, history } = startConsumer({
+      source: new DatabaseSource(queues, queueName),
+      transactionalHandler: async ({ receiveCount }, client) => {
+        await client.query('insert into effects values ($1)', [`attempt ${receiveCount}`]);
+        if (receiveCount === 1) {
+          await terminate(client);
+        }
+      },
+    });
+    consumer.on('failed', (_message, error) => failures.push(error));
+    await saw('deleted cut off');
+    await consumer.stop();
+    await pool.end();
+    expect(history).toEqual(['failed cut off', 'handled cut off', 'deleted cut off']);
+    expect(failures).toMatchObject([{ code: '57P01' }]);
+    expect(await effects()).toEqual(['attempt 2']);
   });
 
   it('gets a transaction of Kysely or postgres.js where the library was constructed with that', async () => {

@@ -136,6 +136,31 @@ describe('In the role trunkline_app, the library', () => {
   });
 });
 
+describe('A number that is none, or out of its range', () => {
+  it.each([
+    [
+      'delaySeconds',
+      () => trunkline.sendMessage({ queueName: 'queue', messageBody: 'a', delaySeconds: NaN }),
+    ],
+    [
+      'waitTimeSeconds',
+      () => trunkline.receiveMessages({ queueName: 'queue', waitTimeSeconds: 21 }),
+    ],
+    [
+      'visibilityTimeout',
+      () =>
+        trunkline.changeMessageVisibility({
+          queueName: 'queue',
+          receiptHandle: 'any',
+          visibilityTimeout: NaN,
+        }),
+    ],
+  ])('is refused by its name: %s', async (name, request) => {
+    await expect(request()).rejects.toThrow(RangeError);
+    await expect(request()).rejects.toThrow(name);
+  });
+});
+
 describe('A receive that waits', () => {
   it('holds no connection meanwhile, and finds what is sent', async () => {
     const startedAtMs = performance.now();
@@ -184,7 +209,7 @@ describe('A transaction of the library', () => {
       await trunkline.sendMessage({ queueName: 'queue', messageBody: 'lost' }, client);
       await client.query('select 1 / 0').catch(() => {});
     });
-    await expect(work).rejects.toThrow('rolled back');
+    await expect(work).rejects.toMatchObject({ code: '25P02' });
     expect(await trunkline.receiveMessages({ queueName: 'queue' })).toEqual([]);
   });
 

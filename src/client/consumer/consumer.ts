@@ -38,7 +38,10 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
   #receiving: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
-  /** @throws {RangeError} naming an option that is out of its range */
+  /**
+   * @throws {RangeError} naming an option that is out of its range
+   * @throws {TypeError} without a handler
+   */
   constructor(options: ConsumerOptions<Transaction>) {
     super();
     this.#source = options.source;
@@ -224,7 +227,11 @@ export class Consumer<Transaction = never> extends EventEmitter<ConsumerEvents> 
     const { backoff, visibilityTimeout } = this.#settings;
     let wanted = visibilityTimeout;
     try {
-      wanted = Math.ceil(backoff(delivery.message.receiveCount, error));
+      const seconds = Math.ceil(backoff(delivery.message.receiveCount, error));
+      if (Number.isNaN(seconds)) {
+        throw new RangeError('backoff must answer a number of seconds, and answered NaN.');
+      }
+      wanted = seconds;
     } catch (backoffError) {
       this.#report(backoffError, 'backoff');
     }

@@ -28,6 +28,10 @@ export function toHandling<Transaction>(
     return inTransaction(options.source, options.transactionalHandler, beforeDelete);
   }
   const { handler } = options;
+  // Without types it would be found when the first message has been received, and fail each of them.
+  if (typeof handler !== 'function') {
+    throw new TypeError('A Consumer needs a handler or a transactionalHandler, a function.');
+  }
   return {
     isTransactional: false,
     async run({ message, signal }) {

@@ -1,5 +1,6 @@
 import { limits } from '../../sqs/limits.ts';
 import type { Message } from '../message.ts';
+import { requireBetween } from '../number-range.ts';
 import { type Backoff, exponentialBackoff } from './backoff.ts';
 import type { MessageSource, TransactionalSource } from './source.ts';
 
@@ -57,13 +58,6 @@ export type ConsumerOptions<Transaction = never> =
   | TransactionalOptions<Transaction>;
 
 export type ConsumerSettings = Required<Settings>;
-
-function requireBetween(name: string, value: number, minimum: number, maximum: number): number {
-  if (!(value >= minimum && value <= maximum)) {
-    throw new RangeError(`${name} must be from ${minimum} to ${maximum}, and is ${value}.`);
-  }
-  return value;
-}
 
 /** @throws {RangeError} naming the option that is out of its range */
 export function toSettings(options: Settings & { source: MessageSource }): ConsumerSettings {

@@ -1,12 +1,13 @@
 import type { Connection, Executor } from '../executor.ts';
 
+type ErrorListener = (error: Error) => void;
+
 /** A connection of a `pg` pool, checked out. */
 export interface PgClient {
-  query(
-    text: string,
-    values?: readonly unknown[],
-  ): Promise<{ rows: Record<string, unknown>[]; command?: string }>;
-  release(error?: boolean): void;
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  on(event: 'error', listener: ErrorListener): unknown;
+  removeListener(event: 'error', listener: ErrorListener): unknown;
+  release(error?: Error | boolean): void;
 }
 
 /** A `pg` pool, the caller's to open and to end. */
@@ -19,29 +20,37 @@ export function fromPgPool(pool: PgPool): Connection<PgClient> {
     query: (text, values) => pool.query(text, values),
     async transaction(work) {
       const client = await pool.connect();
-      let isBroken = true;
+      const lost: { error?: Error } = {};
+      // The pool listens to idle clients only. A connection that breaks between two statements of the work
+      // would end the process with an unhandled 'error' event. Its first error says why; others follow.
+      const onError = (error: Error) => {
+        lost.error ??= error;
+      };
+      client.on('error', onError);
+      const executor: Executor = {
+        async query(text, values) {
+          if (lost.error !== undefined) {
+            throw lost.error;
+          }
+          return await client.query(text, values);
+        },
+      };
+      let isBroken = false;
       try {
         await client.query('begin');
-        const result = await work(client, client);
-        const { command } = await client.query('commit');
-        isBroken = false;
-        // PostgreSQL answers a commit after a failed statement with ROLLBACK, and no error.
-        if (command === 'ROLLBACK') {
-          throw new Error(
-            'The transaction was rolled back because one of its statements had failed.',
-          );
-        }
+        const result = await work(client, executor);
+        await executor.query('commit', []);
         return result;
       } catch (error) {
-        if (isBroken) {
-          isBroken = await client.query('rollback').then(
-            () => false,
-            () => true,
-          );
-        }
+        isBroken = await client.query('rollback').then(
+          () => false,
+          () => true,
+        );
         throw error;
       } finally {
-        client.release(isBroken);
+        // Either makes the pool drop the client. From here on it listens to it again.
+        client.release(lost.error ?? isBroken);
+        client.removeListener('error', onError);
       }
     },
   };
