@@ -43,9 +43,11 @@ begin
 
   select array_agg(message.id), array_agg(message.place), array_agg(message.received_at)
   into v_found, v_places, v_received_at
-  from trunkline._lock_messages(p_queue_id, v_ids) as message
-  where message.received_at is not null
-    and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds);
+  from trunkline._lock_messages(
+    p_queue_id,
+    v_ids,
+    p_sent_after => v_now - make_interval(secs => v_queue.message_retention_seconds)
+  ) as message;
 
   v_outcomes := array(
     select

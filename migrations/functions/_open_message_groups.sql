@@ -9,12 +9,12 @@
 -- change to commit. Under repeatable read that read may be too old to be true, so there the insert itself
 -- has to find out, at the risk of waiting or of a serialization failure (40001).
 create or replace function trunkline._open_message_groups(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_group_ids text[],
   p_ids bigint[],
   p_visible_at timestamptz,
-  p_may_revive boolean,
-  p_sent_after timestamptz
+  p_now timestamptz,
+  p_may_revive boolean
 )
 returns void
 language plpgsql
@@ -23,22 +23,24 @@ set jit = off
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
+declare
+  v_drained trunkline.locked_group[];
 begin
   insert into trunkline.message_groups (queue_id, group_id, head_id, visible_at)
-  select p_queue_id, opened.group_id, min(opened.id), p_visible_at
+  select (p_queue).id, opened.group_id, min(opened.id), p_visible_at
   from unnest(p_group_ids, p_ids) as opened (group_id, id)
   where current_setting('transaction_isolation') <> 'read committed' or not exists (
     select
     from trunkline.message_groups as known
-    where known.queue_id = p_queue_id and known.group_id = opened.group_id
+    where known.queue_id = (p_queue).id and known.group_id = opened.group_id
   )
   group by opened.group_id
   on conflict on constraint message_groups_pkey do nothing;
 
-  with drained as materialized (
-    select known.group_id
+  v_drained := array(
+    select row(known.group_id, known.head_id, known.ctid)::trunkline.locked_group
     from trunkline.message_groups as known
-    where known.queue_id = p_queue_id
+    where known.queue_id = (p_queue).id
       and known.group_id = any (p_group_ids)
       and known.drained_at is not null
       and (
@@ -46,16 +48,14 @@ begin
         -- But for this transaction's own.
         or not exists (
           select
-          from trunkline._group_head(p_queue_id, known.group_id, known.head_id, p_sent_after) as head
+          from trunkline._group_head((p_queue).id, known.group_id, known.head_id, '-infinity') as head
           where head.id < all (p_ids)
         )
       )
     order by known.group_id
     for update skip locked
-  )
-  update trunkline.message_groups as known
-  set visible_at = p_visible_at, drained_at = null
-  from drained
-  where known.queue_id = p_queue_id and known.group_id = drained.group_id;
+  );
+  -- By their heads, which may be earlier messages than those just stored.
+  perform trunkline._refresh_message_groups(p_queue, v_drained, p_now);
 end
 $$;

@@ -124,8 +124,7 @@ begin
     select p_queue_id, count(*), 0 from stored having count(*) > 0;
 
     perform trunkline._open_message_groups(
-      p_queue_id, opened.groups, opened.ids, v_visible_at, not p_may_wait,
-      v_now - make_interval(secs => v_queue.message_retention_seconds)
+      v_queue, opened.groups, opened.ids, v_visible_at, v_now, not p_may_wait
     )
     from (
       select array_agg(accepted.group_id) as groups, array_agg(accepted.id) as ids

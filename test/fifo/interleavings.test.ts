@@ -417,6 +417,13 @@ describe("A group's row", () => {
     expect([...seen].sort()).toEqual(['2', 'h', 'i', 'j']);
   });
 
+  it('that is drained, though it has a message, goes by that one when a later one is delayed', async () => {
+    const queueId = await queueWithDrainedGroup();
+    await pool.query('update trunkline.queues set delay_seconds = 900 where id = $1', [queueId]);
+    await send(pool, queueId, 'g', 'delayed', { mayWait: false });
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
   it('that is drained and filled again and again does not starve others', async () => {
     const queueId = await createFifoQueue(pool);
     await send(pool, queueId, 'g', 'first');
