@@ -94,7 +94,7 @@ function refuseNewer(installed: InstalledSchema, known: readonly string[]): void
   }
 }
 
-async function refuseUnfit(client: Client): Promise<void> {
+async function refuseUnfit(client: Client, log: (message: string) => void): Promise<void> {
   const { rows } = await client.query<Record<'number' | 'name' | 'encoding' | 'read_only', string>>(
     `select
       current_setting('server_version_num') as number,
@@ -108,9 +108,14 @@ async function refuseUnfit(client: Client): Promise<void> {
       `The database runs PostgreSQL ${server?.name}. Trunkline needs PostgreSQL 15 or later.`,
     );
   }
-  if (server?.encoding !== 'UTF8') {
+  if (server?.encoding !== 'UTF8' && server?.encoding !== 'SQL_ASCII') {
     throw new MigrationError(
       `The database has the encoding ${server?.encoding}, in which not every message can be stored. Use one with the encoding UTF8.`,
+    );
+  }
+  if (server.encoding === 'SQL_ASCII') {
+    log(
+      'The database has the encoding SQL_ASCII. Better use one with UTF8: the SQL functions cannot check characters in this one.',
     );
   }
   if (server.read_only === 'on') {
@@ -169,7 +174,7 @@ async function installFunctions(client: Client, files: readonly FunctionFile[]):
 }
 
 async function bringUpToDate(client: Client, log: (message: string) => void): Promise<void> {
-  await refuseUnfit(client);
+  await refuseUnfit(client, log);
   const known = await readMigrationNames();
   const installed = await readInstalled(client);
   refuseNewer(installed, known);

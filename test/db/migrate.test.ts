@@ -153,6 +153,19 @@ describe('migrating', () => {
   });
 });
 
+it('refuses a database whose encoding cannot hold every message', async () => {
+  const name = `${new URL(current.url).pathname.slice(1)}_latin`;
+  await current.pool.query(
+    `create database ${name} template template0 encoding 'LATIN1' locale 'C'`,
+  );
+  onTestFinished(async () => {
+    await current.pool.query(`drop database ${name} with (force)`);
+  });
+  const url = new URL(current.url);
+  url.pathname = `/${name}`;
+  await expect(migrate(url.href)).rejects.toThrow('encoding LATIN1');
+});
+
 describe('a server', () => {
   it('says what to grant when its role may not create the schema', async () => {
     const { url } = await createRole(forbidden);

@@ -54,7 +54,8 @@ export function useDatabase({ isMigrated = true } = {}): TestDatabase {
 
   beforeAll(async () => {
     await administrate(async (client) => {
-      await client.query(`create database ${name} ${isMigrated ? `template ${template}` : ''}`);
+      const origin = isMigrated ? template : `template0 encoding 'UTF8' locale 'C'`;
+      await client.query(`create database ${name} template ${origin}`);
     });
   });
 

@@ -85,7 +85,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { rows } = await administration.query('show server_version');
   process.stdout.write(`Tests run on ${postgres.description}, ${rows[0].server_version}.\n`);
 
-  await administration.query(`create database ${templateName}`);
+  // Whatever the server's default is.
+  await administration.query(
+    `create database ${templateName} template template0 encoding 'UTF8' locale 'C'`,
+  );
   const templateUrl = new URL(postgres.url);
   templateUrl.pathname = `/${templateName}`;
   await migrate(templateUrl.href);
