@@ -4,10 +4,12 @@
 --   missing   it was gone already, or a later receive has it now; AWS answers success and leaves it
 --   invalid   not a receipt handle of this queue
 --
--- Raises TQ001 when the queue is gone.
+-- Raises TQ001 when the queue is gone; with p_is_own_transaction 55P03 after waiting a second for a transaction
+-- that has one of the messages.
 create or replace function trunkline._delete_messages(
   p_queue_id bigint,
-  p_receipt_handles text[]
+  p_receipt_handles text[],
+  p_is_own_transaction boolean default false
 )
 returns table (outcome text)
 language plpgsql
@@ -25,6 +27,9 @@ declare
   v_owned_nonces uuid[];
 begin
   perform pg_current_xact_id();
+  if p_is_own_transaction then
+    perform set_config('lock_timeout', '1s', true);
+  end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
   from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;

@@ -192,7 +192,7 @@ export class MessageStore {
   ): Promise<DeleteOutcome[]> {
     const rows = await runStatement<{ outcome: DeleteOutcome }>(
       this.#pool,
-      'select outcome from trunkline._delete_messages($1, $2)',
+      'select outcome from trunkline._delete_messages($1, $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );
     return rows.map((row) => row.outcome);
@@ -214,7 +214,11 @@ export class MessageStore {
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return await this.#changeVisibility('_change_visibility($1, $2, $3)', queueId, changes);
+    return await this.#changeVisibility(
+      '_change_visibility($1, $2, $3, p_is_own_transaction => true)',
+      queueId,
+      changes,
+    );
   }
 
   async changeFifoVisibility(

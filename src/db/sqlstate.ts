@@ -61,7 +61,7 @@ export function toCallerError(error: unknown): unknown {
     if (isGroupBusy(error)) {
       return new SqsError(
         'ServiceUnavailable',
-        'A transaction that has not ended yet is at work on the same message group. Try again.',
+        'A transaction that has not ended yet is at work on the same message or message group. Try again.',
       );
     }
     if (error.code === '22021' || error.code === '22P05') {
