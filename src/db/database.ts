@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely';
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import type { Database } from './schema.ts';
 
 export interface DatabaseOptions {
@@ -24,7 +24,23 @@ export function openPool({ connectionString, poolSize, onIdleError }: DatabaseOp
   return pool;
 }
 
+function ignoreError(): void {}
+
+/**
+ * The pool listens to the errors of idle connections, and its own queries to theirs. Kysely checks connections
+ * out and listens to none: one that breaks just after its query was answered would end the process with an
+ * unhandled 'error' event. Whoever uses such a connection is told by the failure of the next query.
+ */
+function surviveLostConnections(pool: Pool): void {
+  pool.on('acquire', (client: PoolClient) => {
+    if (!client.listeners('error').includes(ignoreError)) {
+      client.on('error', ignoreError);
+    }
+  });
+}
+
 /** Typed queries on the same pool. The pool stays the caller's to end. */
 export function typedDatabase(pool: Pool): Kysely<Database> {
+  surviveLostConnections(pool);
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }

@@ -52,21 +52,31 @@ export class WakeChannel {
       keepAlive: true,
     });
     client.on('error', () => {});
-    client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
+    client.on('notification', ({ payload }) => {
+      try {
+        this.#receive(payload ?? '');
+      } catch {
+        // Whoever may connect may notify. What cannot be read was not sent by a server.
+      }
+    });
+    // Before anything that can fail, since a connection that never came about ends too.
+    client.once('end', () => {
+      this.#client = undefined;
+      this.#reconnectLater();
+    });
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
     } catch (error) {
       this.#options.onError(error);
       await client.end().catch(() => {});
-      this.#reconnectLater();
+      return;
+    }
+    if (this.#isClosed) {
+      await client.end();
       return;
     }
     this.#client = client;
-    client.once('end', () => {
-      this.#client = undefined;
-      this.#reconnectLater();
-    });
     if (this.#announceTimer !== undefined) {
       this.#announce();
     }
