@@ -1,12 +1,14 @@
 -- The account whose queues SQL users mean by a name.
 create or replace function trunkline._account_id()
 returns text
-language sql
+language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select coalesce(
+begin
+  return coalesce(
     nullif(current_setting('trunkline.account_id', true), ''),
     (select settings.account_id from trunkline.settings)
-  )
+  );
+end
 $$;

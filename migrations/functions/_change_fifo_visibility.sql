@@ -15,10 +15,11 @@ create or replace function trunkline._change_fifo_visibility(
   p_is_own_transaction boolean default false,
   p_now timestamptz default null
 )
-returns table (outcome text)
+returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -77,7 +78,6 @@ begin
   where message.ctid = latest.place;
 
   perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
-  return query
-  select handle.outcome from unnest(v_outcomes) with ordinality as handle (outcome, entry) order by handle.entry;
+  return coalesce(v_outcomes, '{}');
 end
 $$;

@@ -16,10 +16,11 @@ create or replace function trunkline._change_visibility(
   p_now timestamptz default null,
   p_is_own_transaction boolean default false
 )
-returns table (outcome text)
+returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_hashjoin = off
@@ -78,7 +79,6 @@ begin
   ) as latest
   where message.ctid = latest.place;
 
-  return query
-  select handle.outcome from unnest(v_outcomes) with ordinality as handle (outcome, entry) order by handle.entry;
+  return v_outcomes;
 end
 $$;

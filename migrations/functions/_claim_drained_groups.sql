@@ -9,15 +9,17 @@ create or replace function trunkline._claim_drained_groups(
   p_now timestamptz
 )
 returns trunkline.locked_group[]
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
-  select array(
+begin
+  return array(
     select row(locked.group_id, locked.head_id, locked.ctid)::trunkline.locked_group
     from (
       select drained.queue_id, drained.group_id, drained.head_id
@@ -37,5 +39,6 @@ as $$
     order by head.visible_at
     limit p_limit
     for update of locked skip locked
-  )
+  );
+end
 $$;

@@ -11,50 +11,61 @@ create or replace function trunkline._delete_messages(
   p_receipt_handles text[],
   p_is_own_transaction boolean default false
 )
-returns table (outcome text)
+returns text[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 declare
   v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
-  v_ids bigint[];
-  v_nonces uuid[];
+  -- The transaction has its id before its delta has one: settlement rests on that order.
+  v_transaction_id constant xid8 := pg_current_xact_id();
+  v_outcomes text[];
   v_places tid[];
-  v_owned bigint[];
-  v_owned_nonces uuid[];
+  v_removed bigint;
 begin
-  perform pg_current_xact_id();
   if p_is_own_transaction then
     perform set_config('lock_timeout', '1s', true);
   end if;
-  select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
-  into v_ids, v_nonces
-  from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;
-
+  -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
   select
-    coalesce(array_agg(message.place), '{}'),
-    coalesce(array_agg(message.id), '{}'),
-    coalesce(array_agg(message.nonce), '{}')
-  into v_places, v_owned, v_owned_nonces
-  from trunkline._lock_messages(p_queue_id, v_ids, v_nonces) as message;
-  if v_owned <> '{}' then
+    array_agg(judged.outcome order by judged.entry),
+    array_agg(judged.place) filter (where judged.place is not null)
+  into v_outcomes, v_places
+  from (
+    select
+      handle.entry,
+      found.place,
+      case
+        when handle.id is null then 'invalid'
+        when found.place is null then 'missing'
+        else 'deleted'
+      end as outcome
+    from (
+      select *
+      from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles)
+      order by id, entry
+    ) as handle
+    left join lateral (
+      select message.ctid as place
+      from trunkline.messages as message
+      where message.queue_id = p_queue_id
+        and message.id = handle.id
+        and message.receipt_nonce = handle.nonce
+      limit 1
+      for update
+    ) as found on true
+  ) as judged;
+
+  if v_places is not null then
     delete from trunkline.messages as message where message.ctid = any (v_places);
-    insert into trunkline.count_deltas (queue_id, added, removed)
-    values (p_queue_id, 0, cardinality(v_owned));
+    get diagnostics v_removed = row_count;
+    insert into trunkline.count_deltas (queue_id, added, removed) values (p_queue_id, 0, v_removed);
   end if;
 
-  return query
-  select
-    case
-      when handle.id is null then 'invalid'
-      when message.id is null then 'missing'
-      else 'deleted'
-    end
-  from unnest(v_ids, v_nonces) with ordinality as handle (id, nonce, entry)
-  left join unnest(v_owned, v_owned_nonces) as message (id, nonce) using (id, nonce)
-  order by handle.entry;
+  return coalesce(v_outcomes, '{}');
 end
 $$;

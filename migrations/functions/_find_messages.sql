@@ -11,24 +11,29 @@ returns table (
   received_at timestamptz,
   sent_at timestamptz
 )
-language sql
+language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
-  select
-    wanted.entry, found.id, found.place, found.group_id, found.receipt_nonce, found.visible_at,
-    found.received_at, found.sent_at
-  from unnest(p_ids) with ordinality as wanted (id, entry)
-  left join lateral (
+#variable_conflict use_column
+begin
+  return query
     select
-      message.id, message.ctid as place, message.group_id, message.receipt_nonce, message.visible_at,
-      message.received_at, message.sent_at
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id and message.id = wanted.id
-    limit 1
-  ) as found on true
-  order by wanted.entry
+      wanted.entry, found.id, found.place, found.group_id, found.receipt_nonce, found.visible_at,
+      found.received_at, found.sent_at
+    from unnest(p_ids) with ordinality as wanted (id, entry)
+    left join lateral (
+      select
+        message.id, message.ctid as place, message.group_id, message.receipt_nonce, message.visible_at,
+        message.received_at, message.sent_at
+      from trunkline.messages as message
+      where message.queue_id = p_queue_id and message.id = wanted.id
+      limit 1
+    ) as found on true
+    order by wanted.entry;
+end
 $$;

@@ -7,6 +7,7 @@ stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_account_id constant text := trunkline._account_id();
   v_queue trunkline.queues;
 begin
   if p_name is null then
@@ -14,10 +15,10 @@ begin
   end if;
   select * into v_queue
   from trunkline.queues
-  where account_id = trunkline._account_id() and name = p_name;
+  where account_id = v_account_id and name = p_name;
   if not found then
     raise exception 'The specified queue does not exist.'
-      using errcode = 'TQ001', detail = format('There is no queue named %s in account %s.', p_name, trunkline._account_id());
+      using errcode = 'TQ001', detail = format('There is no queue named %s in account %s.', p_name, v_account_id);
   end if;
   return v_queue;
 end

@@ -2,13 +2,15 @@
 -- Every statement that may change a group's head locks the group first and its messages afterwards.
 create or replace function trunkline._lock_groups_of_messages(p_queue_id bigint, p_ids bigint[])
 returns trunkline.locked_group[]
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
-  select array(
+begin
+  return array(
     select row(known.group_id, known.head_id, known.ctid)::trunkline.locked_group
     from trunkline.message_groups as known
     where known.queue_id = p_queue_id
@@ -19,5 +21,6 @@ as $$
       ))
     order by known.group_id
     for update
-  )
+  );
+end
 $$;

@@ -14,29 +14,34 @@ returns table (
   place tid,
   received_at timestamptz
 )
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
-  select found.id, found.nonce, found.place, found.received_at
-  from (
-    select distinct given.id, given.nonce
-    from unnest(p_ids, p_nonces) as given (id, nonce)
-    where given.id is not null
-    order by given.id, given.nonce
-  ) as wanted
-  cross join lateral (
-    select
-      message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and message.id = wanted.id
-      and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
-      and message.receipt_nonce is not null
-      and message.sent_at > p_sent_after
-    limit 1
-    for update
-  ) as found
+#variable_conflict use_column
+begin
+  return query
+    select found.id, found.nonce, found.place, found.received_at
+    from (
+      select distinct given.id, given.nonce
+      from unnest(p_ids, p_nonces) as given (id, nonce)
+      where given.id is not null
+      order by given.id, given.nonce
+    ) as wanted
+    cross join lateral (
+      select
+        message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at
+      from trunkline.messages as message
+      where message.queue_id = p_queue_id
+        and message.id = wanted.id
+        and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
+        and message.receipt_nonce is not null
+        and message.sent_at > p_sent_after
+      limit 1
+      for update
+    ) as found;
+end
 $$;

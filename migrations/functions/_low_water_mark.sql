@@ -6,16 +6,20 @@ create or replace function trunkline._low_water_mark(
   p_from timestamptz default null
 )
 returns timestamptz
-language sql
+language plpgsql
 stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select least(
-    p_settled_at,
-    case
-      when exists (select from trunkline.queues as queue where queue.id = p_queue_id and queue.is_fifo)
-        then trunkline._oldest_ready_group(p_queue_id, p_from, p_settled_at)
-      else trunkline._oldest_message(p_queue_id, p_from, p_settled_at)
-    end
-  )
+begin
+  return (
+    select least(
+      p_settled_at,
+      case
+        when exists (select from trunkline.queues as queue where queue.id = p_queue_id and queue.is_fifo)
+          then trunkline._oldest_ready_group(p_queue_id, p_from, p_settled_at)
+        else trunkline._oldest_message(p_queue_id, p_from, p_settled_at)
+      end
+    )
+  );
+end
 $$;

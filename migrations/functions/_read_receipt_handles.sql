@@ -1,12 +1,11 @@
 -- The message id and nonce of each receipt handle, in order; both null where a handle is not one that this
--- queue gave out.
+-- queue gave out. Becomes part of the statement that calls it, so it has no settings of its own.
 create or replace function trunkline._read_receipt_handles(p_receipt_key bytea, p_handles text[])
 returns table (entry bigint, id bigint, nonce uuid)
 language sql
 immutable
-strict
-set search_path = pg_catalog, pg_temp
-as $$
+parallel safe
+begin atomic
   select
     handle.entry,
     case when is_ours then ('x' || encode(substring(payload from 2 for 8), 'hex'))::bit(64)::bigint end,
@@ -29,5 +28,5 @@ as $$
     ) as is_ours
     offset 0
   ) as verified
-  order by handle.entry
-$$;
+  order by handle.entry;
+end;

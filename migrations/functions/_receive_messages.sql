@@ -1,4 +1,5 @@
--- Receives up to p_limit visible messages of a standard queue, the longest visible first.
+-- Receives up to p_limit visible messages of a standard queue, those that have been visible the longest, in no
+-- particular order.
 --
 -- Hides each for the visibility timeout (null: the queue's) and gives it a new receipt. Rows locked by
 -- another receive are passed over, never waited for. Raises TQ001 when the queue is gone, TQ002 when
@@ -37,6 +38,7 @@ returns table (
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
@@ -75,32 +77,27 @@ begin
   v_now := coalesce(p_now, clock_timestamp());
 
   return query
-  with received as (
-    update trunkline.messages as message
-    set visible_at = v_now
-          + make_interval(secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)),
-        received_at = v_now,
-        first_received_at = coalesce(message.first_received_at, v_now),
-        receive_count = message.receive_count + 1,
-        receipt_nonce = gen_random_uuid()
-    where message.ctid = any (v_claimed)
-    returning message.*
-  )
-  select
-    received.message_id,
-    trunkline._receipt_handle(v_queue.receipt_key, received.id, received.receipt_nonce),
-    received.body,
-    received.attributes,
-    received.sender_id,
-    received.sent_at,
-    received.first_received_at,
-    received.receive_count,
-    received.group_id,
-    received.deduplication_id,
-    received.id,
-    received.trace_header,
-    received.dead_letter_source_arn
-  from received
-  order by received.id;
+  update trunkline.messages as message
+  set visible_at = v_now
+        + make_interval(secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)),
+      received_at = v_now,
+      first_received_at = coalesce(message.first_received_at, v_now),
+      receive_count = message.receive_count + 1,
+      receipt_nonce = gen_random_uuid()
+  where message.ctid = any (v_claimed)
+  returning
+    message.message_id,
+    trunkline._receipt_handle(v_queue.receipt_key, message.id, message.receipt_nonce),
+    message.body,
+    message.attributes,
+    message.sender_id,
+    message.sent_at,
+    message.first_received_at,
+    message.receive_count,
+    message.group_id,
+    message.deduplication_id,
+    message.id,
+    message.trace_header,
+    message.dead_letter_source_arn;
 end
 $$;

@@ -9,20 +9,23 @@ create or replace function trunkline._refresh_message_groups(
   p_now timestamptz
 )
 returns void
-language sql
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
-  update trunkline.message_groups as known
-  set head_id = coalesce(head.id, known.head_id),
-      visible_at = greatest(head.visible_at, p_now),
-      drained_at = case when head.id is null then p_now end
-  from unnest(p_groups) as locked (group_id, head_id, place)
-  left join lateral trunkline._group_head(
-    (p_queue).id, locked.group_id, locked.head_id,
-    p_now - make_interval(secs => (p_queue).message_retention_seconds)
-  ) as head on true
-  where known.ctid = locked.place
+begin
+    update trunkline.message_groups as known
+    set head_id = coalesce(head.id, known.head_id),
+        visible_at = greatest(head.visible_at, p_now),
+        drained_at = case when head.id is null then p_now end
+    from unnest(p_groups) as locked (group_id, head_id, place)
+    left join lateral trunkline._group_head(
+      (p_queue).id, locked.group_id, locked.head_id,
+      p_now - make_interval(secs => (p_queue).message_retention_seconds)
+    ) as head on true
+    where known.ctid = locked.place;
+end
 $$;

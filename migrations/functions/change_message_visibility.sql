@@ -5,9 +5,11 @@ create or replace function trunkline.change_message_visibility(
   visibility_timeout interval
 )
 returns void
-language sql
+language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select trunkline.change_message_visibility_batch(queue_name, array[receipt_handle], array[visibility_timeout])
+begin
+  perform trunkline.change_message_visibility_batch(queue_name, array[receipt_handle], array[visibility_timeout]);
+end
 $$;

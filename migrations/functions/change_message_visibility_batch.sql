@@ -30,9 +30,9 @@ begin
     raise exception 'There must be one visibility timeout for each receipt handle.' using errcode = 'TQ012';
   end if;
   if v_queue.is_fifo then
-    v_outcomes := array(select outcome from trunkline._change_fifo_visibility(v_queue.id, receipt_handles, v_timeouts));
+    v_outcomes := trunkline._change_fifo_visibility(v_queue.id, receipt_handles, v_timeouts);
   else
-    v_outcomes := array(select outcome from trunkline._change_visibility(v_queue.id, receipt_handles, v_timeouts));
+    v_outcomes := trunkline._change_visibility(v_queue.id, receipt_handles, v_timeouts);
   end if;
 
   select changed.receipt_handle, changed.seconds, changed.outcome

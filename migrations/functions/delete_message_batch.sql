@@ -10,18 +10,19 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_queue trunkline.queues := trunkline._find_queue(queue_name);
+  v_outcomes constant text[] := trunkline._delete_by_handles(trunkline._find_queue(queue_name), receipt_handles);
   v_failed record;
 begin
-  select receipt_handles[deleted.entry] as receipt_handle, deleted.outcome
-  into v_failed
-  from trunkline._delete_by_handles(v_queue, receipt_handles) as deleted
-  where deleted.outcome <> 'deleted'
-  order by deleted.entry
-  limit 1;
-  if not found then
+  if 'deleted' = all (v_outcomes) then
     return;
-  elsif v_failed.outcome = 'invalid' then
+  end if;
+  select handle.text as receipt_handle, handle.outcome
+  into v_failed
+  from unnest(receipt_handles, v_outcomes) with ordinality as handle (text, outcome, entry)
+  where handle.outcome <> 'deleted'
+  order by handle.entry
+  limit 1;
+  if v_failed.outcome = 'invalid' then
     raise exception 'The input receipt handle "%" is not a valid receipt handle.', v_failed.receipt_handle
       using errcode = 'TQ007';
   else

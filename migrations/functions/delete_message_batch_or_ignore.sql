@@ -7,15 +7,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_outcomes text[];
-  v_invalid integer;
+  v_outcomes constant text[] := trunkline._delete_by_handles(trunkline._find_queue(queue_name), receipt_handles);
+  v_invalid constant integer := array_position(v_outcomes, 'invalid');
 begin
-  v_outcomes := array(
-    select deleted.outcome
-    from trunkline._delete_by_handles(trunkline._find_queue(queue_name), receipt_handles) as deleted
-    order by deleted.entry
-  );
-  v_invalid := array_position(v_outcomes, 'invalid');
   if v_invalid is not null then
     raise exception 'The input receipt handle "%" is not a valid receipt handle.', receipt_handles[v_invalid]
       using errcode = 'TQ007';

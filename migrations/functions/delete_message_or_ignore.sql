@@ -2,9 +2,11 @@
 -- one.
 create or replace function trunkline.delete_message_or_ignore(queue_name text, receipt_handle text)
 returns boolean
-language sql
+language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select (trunkline.delete_message_batch_or_ignore(queue_name, array[receipt_handle]))[1]
+begin
+  return (trunkline.delete_message_batch_or_ignore(queue_name, array[receipt_handle]))[1];
+end
 $$;

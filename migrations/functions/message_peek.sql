@@ -33,6 +33,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off

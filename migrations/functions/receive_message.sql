@@ -40,7 +40,7 @@ begin
   if max_number_of_messages is null or max_number_of_messages not between 1 and 1000 then
     raise exception 'Value % for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 1000, if provided.', max_number_of_messages
       using errcode = 'TQ012';
-  elsif receive_request_attempt_id !~ '^[!-~]{1,128}$' then
+  elsif not trunkline._is_message_identifier(receive_request_attempt_id) then
     raise exception 'Value % for parameter ReceiveRequestAttemptId is invalid. Reason: ReceiveRequestAttemptId can only include alphanumeric and punctuation characters. 1 to 128 in length.', receive_request_attempt_id
       using errcode = 'TQ012';
   end if;
@@ -64,7 +64,8 @@ begin
       null::text, received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_messages(
       v_queue.id, max_number_of_messages, v_timeout_seconds, v_settings.in_flight_limit_standard
-    ) as received;
+    ) as received
+    order by received.sequence_number;
   end if;
 end
 $$;

@@ -14,18 +14,22 @@ returns table (
   md5_of_message_body text,
   md5_of_message_attributes text
 )
-language sql
+language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select sent.message_id, sent.sequence_number, sent.md5_of_message_body, sent.md5_of_message_attributes
-  from trunkline.send_message_batch(
-    queue_name,
-    array[message_body],
-    array[delay],
-    array[message_attributes],
-    array[message_group_id],
-    array[message_deduplication_id],
-    array[trace_header]
-  ) as sent
+#variable_conflict use_column
+begin
+  return query
+    select sent.message_id, sent.sequence_number, sent.md5_of_message_body, sent.md5_of_message_attributes
+    from trunkline.send_message_batch(
+      queue_name,
+      array[message_body],
+      array[delay],
+      array[message_attributes],
+      array[message_group_id],
+      array[message_deduplication_id],
+      array[trace_header]
+    ) as sent;
+end
 $$;

@@ -44,6 +44,7 @@ function fuse<Item, Result>(
   return new Fuser({
     ...options,
     statementsPerKey: 2,
+    slowAfterMs: 5,
     gatheringCapacity: gatheredStatements * options.statementCapacity,
     turnAway: () =>
       new SqsError(

@@ -3,8 +3,9 @@
  *
  * While a statement is running, what arrives for the same key gathers and goes with the next one. On an idle
  * server a request goes at once and alone, so fusing adds no waiting; under load the cost of a round trip, a
- * plan and a commit is shared by all that came in the meantime. A caller is answered only after the
- * statement that carried its work has committed.
+ * plan and a commit is shared by all that came in the meantime. A statement that takes long, behind a slow disk
+ * or somebody's lock, is not waited for: the next goes beside it. A caller is answered only after the statement
+ * that carried its work has committed.
  */
 export interface FuserOptions<Item, Result> {
   /** One statement for all items; the results are in their order. */
@@ -15,6 +16,8 @@ export interface FuserOptions<Item, Result> {
   statementCapacity: number;
   /** Statements of one key at once, so that no key takes the whole pool. */
   statementsPerKey: number;
+  /** How long a statement may take before the next goes beside it. */
+  slowAfterMs: number;
   /** Weight of all that may gather; beyond it callers are turned away. */
   gatheringCapacity: number;
   /** The error for callers that are turned away. */
@@ -32,7 +35,9 @@ interface Submission<Item, Result> {
 
 interface Lane<Item, Result> {
   running: number;
+  lastStartedAtMs: number;
   gathered: Submission<Item, Result>[];
+  slowTimer: NodeJS.Timeout | undefined;
 }
 
 export class Fuser<Item, Result> {
@@ -53,7 +58,7 @@ export class Fuser<Item, Result> {
     return new Promise((resolve, reject) => {
       let lane = this.#lanes.get(key);
       if (lane === undefined) {
-        lane = { running: 0, gathered: [] };
+        lane = { running: 0, lastStartedAtMs: 0, gathered: [], slowTimer: undefined };
         this.#lanes.set(key, lane);
       }
       lane.gathered.push({ items, weight, resolve, reject });
@@ -63,17 +68,34 @@ export class Fuser<Item, Result> {
   }
 
   #start(key: string, lane: Lane<Item, Result>): void {
-    while (lane.running < this.#options.statementsPerKey && lane.gathered.length > 0) {
+    while (lane.gathered.length > 0 && this.#mayStart(lane)) {
       const load = this.#takeLoad(lane);
       lane.running += 1;
+      lane.lastStartedAtMs = performance.now();
       void this.#carry(key, load).finally(() => {
         lane.running -= 1;
         this.#start(key, lane);
         if (lane.running === 0) {
+          clearTimeout(lane.slowTimer);
           this.#lanes.delete(key);
         }
       });
     }
+    if (lane.gathered.length > 0) {
+      lane.slowTimer ??= setTimeout(() => {
+        lane.slowTimer = undefined;
+        this.#start(key, lane);
+      }, this.#options.slowAfterMs);
+    }
+  }
+
+  /** Two statements at once would only halve what each carries, unless the first takes long. */
+  #mayStart({ running, lastStartedAtMs }: Lane<Item, Result>): boolean {
+    const { statementsPerKey, slowAfterMs } = this.#options;
+    return (
+      running === 0 ||
+      (running < statementsPerKey && performance.now() - lastStartedAtMs >= slowAfterMs)
+    );
   }
 
   /** What the next statement takes: from the front, as much as fits, at least one. */

@@ -162,7 +162,9 @@ export class MessageStore {
   async receiveMessages(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
     return await runStatement<ReceivedMessage & QueryResultRow>(
       this.#pool,
-      `select ${receivedColumns} from trunkline._receive_messages($1, $2, $3, $4)`,
+      `select ${receivedColumns}
+      from trunkline._receive_messages($1, $2, $3, $4)
+      order by sequence_number`,
       [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit],
     );
   }
@@ -190,34 +192,29 @@ export class MessageStore {
     queueId: QueueId,
     receiptHandles: readonly string[],
   ): Promise<DeleteOutcome[]> {
-    const rows = await runStatement<{ outcome: DeleteOutcome }>(
-      this.#pool,
-      'select outcome from trunkline._delete_messages($1, $2, p_is_own_transaction => true)',
+    return await this.#outcomes<DeleteOutcome>(
+      '_delete_messages($1, $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );
-    return rows.map((row) => row.outcome);
   }
 
   async deleteFifoMessages(
     queueId: QueueId,
     receiptHandles: readonly string[],
   ): Promise<FifoDeleteOutcome[]> {
-    const rows = await runStatement<{ outcome: FifoDeleteOutcome }>(
-      this.#pool,
-      'select outcome from trunkline._delete_fifo_messages($1, $2, p_is_own_transaction => true)',
+    return await this.#outcomes<FifoDeleteOutcome>(
+      '_delete_fifo_messages($1, $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );
-    return rows.map((row) => row.outcome);
   }
 
   async changeVisibility(
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return await this.#changeVisibility(
+    return await this.#outcomes<ChangeOutcome>(
       '_change_visibility($1, $2, $3, p_is_own_transaction => true)',
-      queueId,
-      changes,
+      changeArguments(queueId, changes),
     );
   }
 
@@ -225,27 +222,27 @@ export class MessageStore {
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return await this.#changeVisibility(
+    return await this.#outcomes<ChangeOutcome>(
       '_change_fifo_visibility($1, $2, $3, p_is_own_transaction => true)',
-      queueId,
-      changes,
+      changeArguments(queueId, changes),
     );
   }
 
-  async #changeVisibility(
-    functionCall: string,
-    queueId: QueueId,
-    changes: readonly VisibilityChange[],
-  ): Promise<ChangeOutcome[]> {
-    const rows = await runStatement<{ outcome: ChangeOutcome }>(
+  /** Of a function that answers one outcome for each receipt handle. */
+  async #outcomes<Outcome extends string>(call: string, values: unknown[]): Promise<Outcome[]> {
+    const [row] = await runStatement<{ outcomes: Outcome[] }>(
       this.#pool,
-      `select outcome from trunkline.${functionCall}`,
-      [
-        queueId,
-        changes.map((change) => storable(change.receiptHandle)),
-        changes.map((change) => change.timeoutSeconds),
-      ],
+      `select trunkline.${call} as outcomes`,
+      values,
     );
-    return rows.map((row) => row.outcome);
+    return row?.outcomes ?? [];
   }
+}
+
+function changeArguments(queueId: QueueId, changes: readonly VisibilityChange[]): unknown[] {
+  return [
+    queueId,
+    changes.map((change) => storable(change.receiptHandle)),
+    changes.map((change) => change.timeoutSeconds),
+  ];
 }

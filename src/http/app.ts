@@ -119,10 +119,8 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id') || undefined,
         startedAtMs: performance.now(),
-        // Made only for those who ask, which are long polls.
-        get signal() {
-          return hangUpSignal(reply);
-        },
+        hasHungUp: () => reply.raw.destroyed,
+        hangUpSignal: () => hangUpSignal(reply),
       },
       decoded,
     );
@@ -225,10 +223,15 @@ function toSqsError(error: unknown, request: FastifyRequest): SqsError {
 }
 
 function send(reply: FastifyReply, requestId: string, { status, headers, body }: WireAnswer): void {
-  // As bytes, because Fastify adds a charset to the type of a text.
   reply
     .status(status)
     .headers(headers)
     .header('x-amzn-requestid', requestId)
-    .send(Buffer.from(body));
+    // The text is whole already. Without this Fastify adds a charset to its type.
+    .serializer(unchanged)
+    .send(body);
+}
+
+function unchanged(body: unknown): string {
+  return String(body);
 }

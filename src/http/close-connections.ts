@@ -13,18 +13,21 @@ export function closeConnectionsWhenAnswered(app: FastifyInstance): void {
       app.server.closeAllConnections();
     }
   };
-  app.addHook('onRequest', async (_request, reply) => {
+  // With callbacks, which cost less per request than promises.
+  app.addHook('onRequest', (_request, reply, done) => {
     answering += 1;
     // Comes once for each answer, whether it was sent whole or the client hung up.
     reply.raw.once('close', () => {
       answering -= 1;
       closeWhenAnswered();
     });
+    done();
   });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (isClosing) {
       reply.header('connection', 'close');
     }
+    done();
   });
   app.addHook('preClose', async () => {
     isClosing = true;

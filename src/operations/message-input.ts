@@ -71,9 +71,13 @@ function requireIdentifier(value: string, name: string): void {
   }
 }
 
-function requireBody(body: string | undefined, emptyBody: SqsError): string {
+function missingBody(): SqsError {
+  return missingParameter('MessageBody');
+}
+
+function requireBody(body: string | undefined, emptyBody: () => SqsError): string {
   if (!body) {
-    throw emptyBody;
+    throw emptyBody();
   }
   if (!hasOnlyXmlCharacters(body)) {
     throw new SqsError(
@@ -117,7 +121,7 @@ function requireContent(context: RequestContext, input: MessageInput, body: stri
 export function requireMessage(
   context: RequestContext,
   input: MessageInput,
-  emptyBody: SqsError = missingParameter('MessageBody'),
+  emptyBody: () => SqsError = missingBody,
 ): ValidMessage<MessageToSend> {
   const { DelaySeconds: delaySeconds, MessageGroupId: groupId, MessageDeduplicationId } = input;
   const body = requireBody(input.MessageBody, emptyBody);
@@ -148,7 +152,7 @@ export function requireMessage(
 export function requireFifoMessage(
   context: RequestContext,
   input: MessageInput,
-  emptyBody: SqsError = missingParameter('MessageBody'),
+  emptyBody: () => SqsError = missingBody,
 ): ValidMessage<FifoMessageToSend> {
   const { DelaySeconds, MessageGroupId: groupId, MessageDeduplicationId: deduplicationId } = input;
   const body = requireBody(input.MessageBody, emptyBody);

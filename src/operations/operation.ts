@@ -36,8 +36,10 @@ export interface RequestContext extends Services {
   traceHeader: string | undefined;
   /** On performance.now()'s scale. */
   startedAtMs: number;
-  /** Aborts when the client hangs up. Made anew at each access. */
-  readonly signal: AbortSignal;
+  /** Whether the client hung up by now. */
+  hasHungUp(): boolean;
+  /** Aborts when the client hangs up. A new one at each call, for those who have to wait. */
+  hangUpSignal(): AbortSignal;
 }
 
 interface ActionShapes<Input extends TSchema, Output extends TSchema> {

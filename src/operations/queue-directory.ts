@@ -9,8 +9,8 @@ import { addressFromUrl, type QueueAddress } from '../sqs/queue-address.ts';
  */
 const freshForMs = 1_000;
 
-/** Keeps a client that makes up queue names from filling the memory. */
-const rememberedQueues = 10_000;
+/** Keeps a client that makes up queue names or URLs from filling the memory. */
+const mostRemembered = 10_000;
 
 interface Remembered {
   queue: Queue;
@@ -22,6 +22,8 @@ export class QueueDirectory {
   readonly #store: QueueStore;
   readonly #server: { accountId: string; region: string };
   readonly #remembered = new Map<string, Remembered>();
+  /** By queue URL, since parsing one takes longer than all else that a request does with it. */
+  readonly #addresses = new Map<string, QueueAddress>();
 
   constructor(store: QueueStore, server: { accountId: string; region: string }) {
     this.#store = store;
@@ -30,7 +32,18 @@ export class QueueDirectory {
 
   /** @throws {SqsError} InvalidAddress */
   addressFromUrl(url: string): QueueAddress | undefined {
-    return addressFromUrl(url, this.#server);
+    const known = this.#addresses.get(url);
+    if (known !== undefined) {
+      return known;
+    }
+    const address = addressFromUrl(url, this.#server);
+    if (address !== undefined) {
+      if (this.#addresses.size >= mostRemembered) {
+        this.#addresses.clear();
+      }
+      this.#addresses.set(url, address);
+    }
+    return address;
   }
 
   /**
@@ -71,7 +84,7 @@ export class QueueDirectory {
       this.forget(address);
       throw queueDoesNotExist();
     }
-    if (this.#remembered.size >= rememberedQueues) {
+    if (this.#remembered.size >= mostRemembered) {
       this.#remembered.clear();
     }
     this.#remembered.set(key(address), { queue, untilMs: performance.now() + freshForMs });

@@ -102,7 +102,6 @@ export const receiveMessage = defineQueueOperation({
     );
 
     const { isFifo } = queue;
-    const { signal } = context;
     const request = {
       limit: MaxNumberOfMessages,
       visibilityTimeoutSeconds: VisibilityTimeout,
@@ -123,7 +122,7 @@ export const receiveMessage = defineQueueOperation({
         received = await poll.until(
           () => receive().catch(emptyWhenOverLimit),
           context.startedAtMs + waitSeconds * 1000,
-          signal,
+          context.hangUpSignal(),
         );
       } finally {
         poll.leave();
@@ -132,7 +131,7 @@ export const receiveMessage = defineQueueOperation({
     if (received.length === 0) {
       return {};
     }
-    if (signal.aborted) {
+    if (context.hasHungUp()) {
       // The client hung up while the statement ran: give the messages to somebody who listens. Not those of
       // an attempt, which the client may be about to repeat.
       if (!isFifo || request.attemptId === undefined) {

@@ -104,13 +104,13 @@ function requireFifoIds(queue: Queue, entries: readonly Entry[]): void {
 /** Stores the entries that pass their check, in one statement; the others fail alone. */
 async function sendValid<Message>(
   entries: readonly Entry[],
-  check: (entry: Entry, emptyBody: SqsError) => ValidMessage<Message>,
+  check: (entry: Entry, emptyBody: () => SqsError) => ValidMessage<Message>,
   store: (messages: Message[]) => Promise<Stored[]>,
 ) {
   const failed: BatchError[] = [];
   const valid: (ValidMessage<Message> & { id: string })[] = [];
   entries.forEach((entry, index) => {
-    const emptyBody =
+    const emptyBody = () =>
       entry.MessageBody === undefined
         ? missingParameter(`${entryName}.${index + 1}.MessageBody`)
         : new SqsError('EmptyValue', 'The message body must not be empty.');

@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, hash as hashOf } from 'node:crypto';
 
 /** An attribute that passed validation; `BinaryValue` is base64. */
 export interface MessageAttribute {
@@ -55,7 +55,7 @@ export function attributesMd5(attributes: MessageAttributes): string {
 }
 
 export function textMd5(text: string): string {
-  return createHash('md5').update(text).digest('hex');
+  return hashOf('md5', text);
 }
 
 /**

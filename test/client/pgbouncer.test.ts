@@ -95,6 +95,33 @@ describe.skipIf(!hasPgBouncer)(`Behind PgBouncer in transaction mode${reason}`, 
     }
   });
 
+  // Prepared statements get lost there, which no client may notice.
+  it('the server answers many requests at once', async () => {
+    const server = await openServer(bouncer.url, { directDatabaseUrl: database.url });
+    const sqs = jsonClient(server.url);
+    try {
+      const queueUrls = await Promise.all(
+        Array.from({ length: 8 }, async (_, index) => {
+          const { QueueUrl } = await sqs.createQueue({ QueueName: `many-${index}` });
+          return QueueUrl;
+        }),
+      );
+      for (let round = 1; round <= 20; round += 1) {
+        await Promise.all(
+          queueUrls.map(async (QueueUrl) => {
+            await sqs.sendMessage({ QueueUrl, MessageBody: `message ${round}` });
+            const { Messages = [] } = await sqs.receiveMessage({ QueueUrl });
+            expect(Messages.map(({ Body }) => Body)).toEqual([`message ${round}`]);
+            await sqs.deleteMessage({ QueueUrl, ReceiptHandle: Messages[0]?.ReceiptHandle });
+          }),
+        );
+      }
+    } finally {
+      sqs.destroy();
+      await server.close();
+    }
+  });
+
   it('postgres.js works without prepared statements of its own', async () => {
     const sql = postgres(bouncer.url, { max: 5, prepare: false });
     const onPostgresJs = new Trunkline(fromPostgresJs(sql));

@@ -165,7 +165,7 @@ export async function deleteMessages(
   receiptHandles: readonly (string | null)[],
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select outcome from trunkline._delete_messages($1, $2)',
+    'select unnest(trunkline._delete_messages($1, $2)) as outcome',
     [queueId, receiptHandles],
   );
   return rows.map((row) => row.outcome);
@@ -178,7 +178,7 @@ export async function changeVisibility(
   now?: Instant,
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select outcome from trunkline._change_visibility($1, $2, $3, $4)',
+    'select unnest(trunkline._change_visibility($1, $2, $3, $4)) as outcome',
     [
       queueId,
       changes.map((change) => change.receiptHandle),

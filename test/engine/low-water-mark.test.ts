@@ -309,8 +309,12 @@ describe('the mark', () => {
     await reader.query('select count(*) from trunkline.messages');
     const receiver = await openSession(database);
 
-    /** Blocks of 8 KiB that receiving one message looks at. */
+    /** Blocks of 8 KiB that receiving one message looks at. The first look after a vacuum reads the catalogue. */
     async function buffersOfReceive(): Promise<number> {
+      return Math.min(await buffersOfOneReceive(), await buffersOfOneReceive());
+    }
+
+    async function buffersOfOneReceive(): Promise<number> {
       await send(pool, queueId, ['measured'], { now: now() });
       const { rows } = await receiver.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
         `explain (analyze, buffers, format json)

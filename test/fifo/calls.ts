@@ -172,7 +172,7 @@ export async function deleteAll(
   { isOwnTransaction = false, now }: { isOwnTransaction?: boolean; now?: Instant } = {},
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select outcome from trunkline._delete_fifo_messages($1, $2, $3, $4)',
+    'select unnest(trunkline._delete_fifo_messages($1, $2, $3, $4)) as outcome',
     [queueId, receiptHandles, isOwnTransaction, now],
   );
   return rows.map((row) => row.outcome);
@@ -185,7 +185,7 @@ export async function changeVisibility(
   now?: Instant,
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select outcome from trunkline._change_fifo_visibility($1, $2, $3, p_now => $4)',
+    'select unnest(trunkline._change_fifo_visibility($1, $2, $3, p_now => $4)) as outcome',
     [
       queueId,
       changes.map((change) => change.receiptHandle),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Fuser, type FuserOptions } from '../../src/db/fuser.ts';
 
@@ -26,6 +27,8 @@ function open(options: Partial<FuserOptions<string, string>> = {}) {
     weigh: () => 1,
     statementCapacity: 4,
     statementsPerKey: 1,
+    // Never, unless a test is about it.
+    slowAfterMs: 60_000,
     gatheringCapacity: 100,
     turnAway: () => new Error('turned away'),
     isItemError: (error) => error === itemError,
@@ -108,6 +111,24 @@ describe('fusing', () => {
       ['busy', 'a'],
       ['other', 'c'],
     ]);
+  });
+
+  it('starts the next beside a statement that takes long, and no more than allowed', async () => {
+    const { fuser, statements } = open({ statementsPerKey: 2, slowAfterMs: 20 });
+    void fuser.submit('queue', ['slow']);
+    const second = fuser.submit('queue', ['b']);
+    const third = fuser.submit('queue', ['c']);
+    await settle();
+    expect(statements).toHaveLength(1);
+    await expect.poll(() => statements.length).toBe(2);
+    const fourth = fuser.submit('queue', ['d']);
+    await sleep(60);
+    expect(statements.map(({ items }) => items)).toEqual([['slow'], ['b', 'c']]);
+    statements[1]?.succeed();
+    expect(await Promise.all([second, third])).toEqual([['b done'], ['c done']]);
+    await expect.poll(() => statements.length).toBe(3);
+    statements[2]?.succeed();
+    expect(await fourth).toEqual(['d done']);
   });
 
   it('lets an item fail alone', async () => {
