@@ -22,18 +22,18 @@ as $$
 #variable_conflict use_column
 begin
   return query
+  select
+    wanted.entry, found.id, found.place, found.group_id, found.receipt_nonce, found.visible_at,
+    found.received_at, found.sent_at
+  from unnest(p_ids) with ordinality as wanted (id, entry)
+  left join lateral (
     select
-      wanted.entry, found.id, found.place, found.group_id, found.receipt_nonce, found.visible_at,
-      found.received_at, found.sent_at
-    from unnest(p_ids) with ordinality as wanted (id, entry)
-    left join lateral (
-      select
-        message.id, message.ctid as place, message.group_id, message.receipt_nonce, message.visible_at,
-        message.received_at, message.sent_at
-      from trunkline.messages as message
-      where message.queue_id = p_queue_id and message.id = wanted.id
-      limit 1
-    ) as found on true
-    order by wanted.entry;
+      message.id, message.ctid as place, message.group_id, message.receipt_nonce, message.visible_at,
+      message.received_at, message.sent_at
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id and message.id = wanted.id
+    limit 1
+  ) as found on true
+  order by wanted.entry;
 end
 $$;

@@ -22,14 +22,14 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select message.id, message.visible_at
-    from trunkline.messages as message
-    where message.queue_id = p_queue_id
-      and (message.group_id, message.id) >= (p_group_id, p_from_id)
-      and message.group_id <= p_group_id
-      and message.deduplication_id is not null
-      and message.sent_at > p_sent_after
-    order by message.group_id, message.id
-    limit 1;
+  select message.id, message.visible_at
+  from trunkline.messages as message
+  where message.queue_id = p_queue_id
+    and (message.group_id, message.id) >= (p_group_id, p_from_id)
+    and message.group_id <= p_group_id
+    and message.deduplication_id is not null
+    and message.sent_at > p_sent_after
+  order by message.group_id, message.id
+  limit 1;
 end
 $$;

@@ -20,7 +20,7 @@ as $$
 begin
   -- A small limit can be passed between two samples.
   if p_in_flight_limit >= 10000
-    and (p_progress).sampled_at between p_now - interval '10 seconds' and p_now
+    and (p_progress).sampled_at between p_now - 10 * trunkline._sample_lifetime(p_progress) and p_now
     and (p_progress).in_flight_sample < p_in_flight_limit / 2
   then
     return p_in_flight_limit - (p_progress).in_flight_sample;

@@ -24,24 +24,24 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select found.id, found.nonce, found.place, found.received_at
-    from (
-      select distinct given.id, given.nonce
-      from unnest(p_ids, p_nonces) as given (id, nonce)
-      where given.id is not null
-      order by given.id, given.nonce
-    ) as wanted
-    cross join lateral (
-      select
-        message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at
-      from trunkline.messages as message
-      where message.queue_id = p_queue_id
-        and message.id = wanted.id
-        and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
-        and message.receipt_nonce is not null
-        and message.sent_at > p_sent_after
-      limit 1
-      for update
-    ) as found;
+  select found.id, found.nonce, found.place, found.received_at
+  from (
+    select distinct given.id, given.nonce
+    from unnest(p_ids, p_nonces) as given (id, nonce)
+    where given.id is not null
+    order by given.id, given.nonce
+  ) as wanted
+  cross join lateral (
+    select
+      message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at
+    from trunkline.messages as message
+    where message.queue_id = p_queue_id
+      and message.id = wanted.id
+      and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
+      and message.receipt_nonce is not null
+      and message.sent_at > p_sent_after
+    limit 1
+    for update
+  ) as found;
 end
 $$;

@@ -15,24 +15,24 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select
-      queue.id,
-      extract(epoch from next.visible_at - moment.now)::double precision * 1000
-    from (
-      select at.now, at.now + interval '1 second' as soon
-      from (select coalesce(p_now, clock_timestamp()) as now) as at
-    ) as moment
-    cross join unnest(p_queue_ids) as waiting (queue_id)
-    join trunkline.queues as queue on queue.id = waiting.queue_id
-    cross join lateral (
-      select case
-        when queue.is_fifo
-          then least(
-            trunkline._oldest_ready_group(queue.id, null, moment.soon),
-            trunkline._oldest_in_drained_groups(queue.id, 200)
-          )
-        else trunkline._oldest_message(queue.id, null, moment.soon)
-      end as visible_at
-    ) as next;
+  select
+    queue.id,
+    extract(epoch from next.visible_at - moment.now)::double precision * 1000
+  from (
+    select at.now, at.now + interval '1 second' as soon
+    from (select coalesce(p_now, clock_timestamp()) as now) as at
+  ) as moment
+  cross join unnest(p_queue_ids) as waiting (queue_id)
+  join trunkline.queues as queue on queue.id = waiting.queue_id
+  cross join lateral (
+    select case
+      when queue.is_fifo
+        then least(
+          trunkline._oldest_ready_group(queue.id, null, moment.soon),
+          trunkline._oldest_in_drained_groups(queue.id, 200)
+        )
+      else trunkline._oldest_message(queue.id, null, moment.soon)
+    end as visible_at
+  ) as next;
 end
 $$;

@@ -14,23 +14,23 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    with folded as (
-      select
-        coalesce(max(progress.added), 0) as added,
-        coalesce(max(progress.removed), 0) as removed,
-        coalesce(max(progress.folded_through), 0) as folded_through
-      from trunkline.queue_progress as progress
-      where progress.queue_id = p_queue_id
-    ),
-    recent as (
-      select
-        coalesce(sum(delta.added), 0)::bigint as added,
-        coalesce(sum(delta.removed), 0)::bigint as removed
-      from trunkline.count_deltas as delta
-      where delta.queue_id = p_queue_id
-        and delta.id > (select folded.folded_through from folded)
-    )
-    select folded.added + recent.added, folded.removed + recent.removed
-    from folded, recent;
+  with folded as (
+    select
+      coalesce(max(progress.added), 0) as added,
+      coalesce(max(progress.removed), 0) as removed,
+      coalesce(max(progress.folded_through), 0) as folded_through
+    from trunkline.queue_progress as progress
+    where progress.queue_id = p_queue_id
+  ),
+  recent as (
+    select
+      coalesce(sum(delta.added), 0)::bigint as added,
+      coalesce(sum(delta.removed), 0)::bigint as removed
+    from trunkline.count_deltas as delta
+    where delta.queue_id = p_queue_id
+      and delta.id > (select folded.folded_through from folded)
+  )
+  select folded.added + recent.added, folded.removed + recent.removed
+  from folded, recent;
 end
 $$;

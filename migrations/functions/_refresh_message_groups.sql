@@ -17,15 +17,15 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 begin
-    update trunkline.message_groups as known
-    set head_id = coalesce(head.id, known.head_id),
-        visible_at = greatest(head.visible_at, p_now),
-        drained_at = case when head.id is null then p_now end
-    from unnest(p_groups) as locked (group_id, head_id, place)
-    left join lateral trunkline._group_head(
-      (p_queue).id, locked.group_id, locked.head_id,
-      p_now - make_interval(secs => (p_queue).message_retention_seconds)
-    ) as head on true
-    where known.ctid = locked.place;
+  update trunkline.message_groups as known
+  set head_id = coalesce(head.id, known.head_id),
+      visible_at = greatest(head.visible_at, p_now),
+      drained_at = case when head.id is null then p_now end
+  from unnest(p_groups) as locked (group_id, head_id, place)
+  left join lateral trunkline._group_head(
+    (p_queue).id, locked.group_id, locked.head_id,
+    p_now - make_interval(secs => (p_queue).message_retention_seconds)
+  ) as head on true
+  where known.ctid = locked.place;
 end
 $$;

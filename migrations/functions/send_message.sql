@@ -21,15 +21,15 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select sent.message_id, sent.sequence_number, sent.md5_of_message_body, sent.md5_of_message_attributes
-    from trunkline.send_message_batch(
-      queue_name,
-      array[message_body],
-      array[delay],
-      array[message_attributes],
-      array[message_group_id],
-      array[message_deduplication_id],
-      array[trace_header]
-    ) as sent;
+  select sent.message_id, sent.sequence_number, sent.md5_of_message_body, sent.md5_of_message_attributes
+  from trunkline.send_message_batch(
+    queue_name,
+    array[message_body],
+    array[delay],
+    array[message_attributes],
+    array[message_group_id],
+    array[message_deduplication_id],
+    array[trace_header]
+  ) as sent;
 end
 $$;

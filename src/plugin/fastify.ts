@@ -32,7 +32,7 @@ export interface TrunklinePluginOptions {
   inFlightLimits?: { standard: number; fifo: number };
   /**
    * A way to the database that is not through PgBouncer, for a connection that hears of sends through other
-   * servers at once. Without it they are found within a quarter of a second.
+   * servers at once. Without it they are found within a third of a second.
    */
   directDatabaseUrl?: string;
 }
