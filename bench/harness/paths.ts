@@ -5,6 +5,9 @@ export const repository = resolve(import.meta.dirname, '../../../..');
 
 export const compiledServer = resolve(repository, 'dist/main.js');
 
+/** Where stores are put: within the repository, because the system's temporary directory may be memory, not a disk. */
+export const storesDirectory = resolve(repository, '.trunkline');
+
 export const peersDirectory = resolve(repository, 'bench/peers');
 
 /** The compiled form of a file of the benchmarks, for a process of its own. */

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/index.ts';
-import { repository } from './paths.ts';
+import { storesDirectory } from './paths.ts';
 import { startTrunkline } from './trunkline-server.ts';
 
 /** One PostgreSQL for a whole run. Every benchmark has databases of its own in it. */
@@ -22,11 +22,9 @@ interface Underlying {
   stop(): Promise<void>;
 }
 
-/** Within the repository, because the system's temporary directory may be memory and not a disk. */
 async function startOwn(): Promise<Underlying> {
-  const parent = join(repository, '.trunkline');
-  await mkdir(parent, { recursive: true });
-  const dataDirectory = await mkdtemp(join(parent, 'bench-'));
+  await mkdir(storesDirectory, { recursive: true });
+  const dataDirectory = await mkdtemp(join(storesDirectory, 'bench-'));
   const embedded = await startEmbeddedPostgres({ dataDirectory, log: () => {} });
   return {
     description: 'embedded',

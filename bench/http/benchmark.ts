@@ -34,7 +34,7 @@ export const http: Benchmark = {
       tables: [bench.requests.table(), bench.fifo.table()],
       comparisons: [bench.requests, bench.fifo],
       notes: [
-        'Trunkline answers after a durable commit. fauxqs and moto keep messages in memory and lose them when they end; bare Fastify has none.',
+        'Trunkline answers after a durable commit. fauxqs (in memory) and moto lose their messages when they end; bare Fastify has none.',
         `Processor time of the load generator per SendMessage: ${Math.round(median(bench.generatorMicroseconds))} µs.`,
         `Most memory of the Trunkline server process: ${memoryMb === undefined ? 'unknown here' : `${Math.round(memoryMb)} MB`}.`,
       ],

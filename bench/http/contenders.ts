@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Run } from '../harness/benchmark.ts';
 import { findFreePort, type Program, startProgram } from '../harness/child-process.ts';
 import { nodeOfPrograms } from '../harness/node.ts';
-import { compiledBench, peersDirectory } from '../harness/paths.ts';
+import { compiledBench, peersDirectory, storesDirectory } from '../harness/paths.ts';
 import { startTrunkline } from '../harness/trunkline-server.ts';
 
 export const trunkline = 'Trunkline';
@@ -14,7 +15,7 @@ export interface Contender {
   server: Program;
 }
 
-async function startFauxqs(): Promise<Program | undefined> {
+async function startFauxqs(dataDirectory?: string): Promise<Program | undefined> {
   if (!existsSync(resolve(peersDirectory, 'node_modules/fauxqs'))) {
     return undefined;
   }
@@ -22,9 +23,17 @@ async function startFauxqs(): Promise<Program | undefined> {
   return await startProgram({
     command: nodeOfPrograms,
     args: [resolve(peersDirectory, 'fauxqs.mjs')],
-    environment: { PORT: port },
+    environment: { PORT: port, ...(dataDirectory !== undefined && { DATA_DIR: dataDirectory }) },
     url: `http://127.0.0.1:${port}`,
   });
+}
+
+/** Its database is beside PostgreSQL's, so on the same disk. */
+async function startFauxqsOnDisk(run: Run): Promise<Program | undefined> {
+  await mkdir(storesDirectory, { recursive: true });
+  const directory = await mkdtemp(resolve(storesDirectory, 'fauxqs-'));
+  run.closeAtEnd(() => rm(directory, { recursive: true, force: true }));
+  return await startFauxqs(directory);
 }
 
 async function startMoto(): Promise<Program | undefined> {
@@ -50,7 +59,8 @@ export async function startContenders(run: Run, databaseUrl: string): Promise<Co
           readyPattern: /Listening on (http:\S+)\.\n/,
         }),
     ],
-    ['fauxqs (in memory)', startFauxqs],
+    ['fauxqs (in memory)', () => startFauxqs()],
+    ['fauxqs (SQLite)', () => startFauxqsOnDisk(run)],
     ['moto (in memory)', startMoto],
   ];
   const contenders: Contender[] = [];
