@@ -6,11 +6,14 @@ import { limits } from './sqs/limits.ts';
 export interface Config {
   host: string;
   port: number;
+  /** Server processes that share the port. */
+  workerCount: number;
   /** Undefined: the embedded PostgreSQL in dataDirectory. */
   databaseUrl: string | undefined;
   /** For LISTEN, where databaseUrl leads through a pooler. */
   directDatabaseUrl: string | undefined;
   databaseWaitMs: number;
+  /** Of each process. */
   poolSize: number;
   dataDirectory: string;
   baseUrl: string | undefined;
@@ -91,6 +94,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     {
       HOST: hostName({ default: '127.0.0.1' }),
       PORT: integerBetween(0, 65_535)({ default: 9324 }),
+      TRUNKLINE_WORKERS: integerBetween(1, 64)({ default: 1 }),
       DATABASE_URL: postgresUrl({ default: undefined }),
       TRUNKLINE_DIRECT_DATABASE_URL: postgresUrl({ default: undefined }),
       TRUNKLINE_DATABASE_WAIT_SECONDS: integerBetween(0, 3_600)({ default: 30 }),
@@ -139,6 +143,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   return Object.freeze({
     host: settings.HOST,
     port: settings.PORT,
+    workerCount: settings.TRUNKLINE_WORKERS,
     databaseUrl: settings.DATABASE_URL,
     directDatabaseUrl: settings.TRUNKLINE_DIRECT_DATABASE_URL,
     databaseWaitMs: settings.TRUNKLINE_DATABASE_WAIT_SECONDS * 1000,

@@ -4,8 +4,12 @@ import { ConnectionError, waitForDatabase } from './db/connect.ts';
 import { MigrationError, migrate } from './db/migrate.ts';
 import { EmbeddedPostgresError, startEmbeddedPostgres } from './embedded/index.ts';
 import { startServer } from './server.ts';
+import { isWorker, reportListening, startWorkers, WorkerStartError } from './workers.ts';
 
-/** Composition root: settings, database, schema, server; and the same in reverse at the end. */
+/**
+ * Composition root: settings, database, schema, server; and the same in reverse at the end. With several workers
+ * each of them runs this file too, for the server alone.
+ */
 
 /** What a person reads; the log proper is the server's. */
 function say(message: string): void {
@@ -14,6 +18,9 @@ function say(message: string): void {
 
 /** After this the process ends whatever is still under way; `docker stop` kills after ten seconds. */
 const shutdownLimitMs = 9_000;
+
+/** Of that, what workers leave for the embedded PostgreSQL. */
+const databaseStopMs = 2_000;
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -40,13 +47,43 @@ async function openDatabase(config: Config, signal: AbortSignal): Promise<string
   return embedded.connectionString;
 }
 
+/** One server, in this process or shared among workers. */
+async function openServer(
+  config: Config,
+  databaseUrl: string,
+  signal: AbortSignal,
+): Promise<{ url: string; close(): Promise<void> }> {
+  if (config.workerCount === 1) {
+    return await startServer(config, databaseUrl);
+  }
+  return await startWorkers({
+    count: config.workerCount,
+    host: config.host,
+    port: config.port,
+    databaseUrl,
+    finishLimitMs: shutdownLimitMs - databaseStopMs,
+    log: say,
+    signal,
+  });
+}
+
+async function startWorker(): Promise<void> {
+  const config = readConfig(process.env);
+  if (config.databaseUrl === undefined) {
+    throw new ConfigError('A worker needs the DATABASE_URL that the first process gives it.');
+  }
+  const server = await startServer(config, config.databaseUrl);
+  closers.push(() => server.close());
+  reportListening(server.url);
+}
+
 async function start(signal: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
   const databaseUrl = await openDatabase(config, signal);
   await waitForDatabase(databaseUrl, config.databaseWaitMs, say, signal);
   await migrate(databaseUrl, say);
   signal.throwIfAborted();
-  const server = await startServer(config, databaseUrl);
+  const server = await openServer(config, databaseUrl, signal);
   closers.push(() => server.close());
   const endpoint = config.baseUrl ?? server.url;
   say(`Trunkline listens on ${server.url}. Try:`);
@@ -60,7 +97,8 @@ function explain(error: unknown): string {
     error instanceof ConfigError ||
     error instanceof ConnectionError ||
     error instanceof MigrationError ||
-    error instanceof EmbeddedPostgresError;
+    error instanceof EmbeddedPostgresError ||
+    error instanceof WorkerStartError;
   if (isExpected) {
     return error.message;
   }
@@ -79,10 +117,16 @@ function explain(error: unknown): string {
 }
 
 const stopping = new AbortController();
-const started = start(stopping.signal);
+const started = isWorker ? startWorker() : start(stopping.signal);
+
+/**
+ * Ctrl-C reaches a worker twice, from the terminal and as SIGTERM from the first process, and what stands for
+ * impatience elsewhere, a second signal, must not end it before its work is finished.
+ */
+const repeatedSignals = isWorker ? (['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const) : [];
 
 const closing = closeWithGrace(
-  { delay: shutdownLimitMs, logger: { error: say } },
+  { delay: shutdownLimitMs, logger: { error: say }, skip: [...repeatedSignals] },
   async ({ err }) => {
     if (err !== undefined) {
       say(explain(err));
@@ -93,6 +137,14 @@ const closing = closeWithGrace(
     await closeAll();
   },
 );
+
+for (const signal of repeatedSignals) {
+  process.on(signal, () => {
+    if (!stopping.signal.aborted) {
+      closing.close();
+    }
+  });
+}
 
 try {
   await started;

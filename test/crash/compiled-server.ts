@@ -50,9 +50,11 @@ export function useCompiledServer(): CompiledServer {
 
 export interface ServerProcess {
   url: string;
+  pid: number;
   /** Everything that it printed so far. */
   output(): string;
-  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Resolves with the exit code, or null when the signal ended it, once its output is closed too. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 interface Started {
@@ -92,12 +94,15 @@ export async function startServerProcess(
   const kill = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     await hasEnded;
+    return child.exitCode;
   };
-  onTestFinished(() => kill('SIGTERM'));
+  onTestFinished(async () => {
+    await kill('SIGTERM');
+  });
   for (;;) {
     const url = /Trunkline listens on (http:\S+)\. Try/.exec(output())?.[1];
     if (url !== undefined) {
-      return { url, output, kill };
+      return { url, pid: child.pid ?? 0, output, kill };
     }
     if (child.exitCode !== null) {
       throw new Error(`The server ended before it listened: ${output()}`);

@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SQSServiceException } from '@aws-sdk/client-sqs';
 import { jsonClient } from '../support/clients.ts';
 
+/** Longer than the server takes for its last word. A connection of a process that was killed may be silent for good. */
+const answerLimitMs = 15_000;
+
 /** Many clients that send as fast as they are answered, and note what the server acknowledged. */
 export class Load {
   /** Bodies of acknowledged messages. */
@@ -45,7 +48,10 @@ export class Load {
       const body = `${client}-${round}-${this.acknowledged.length}`;
       const startedAt = performance.now();
       try {
-        await sqs.sendMessage({ QueueUrl: queueUrl, MessageBody: body });
+        await sqs.sendMessage(
+          { QueueUrl: queueUrl, MessageBody: body },
+          { abortSignal: AbortSignal.timeout(answerLimitMs) },
+        );
         this.acknowledged.push(body);
       } catch (error) {
         const status = error instanceof SQSServiceException && error.$metadata.httpStatusCode;
