@@ -27,7 +27,7 @@ const pgmq: SqlQueue = {
   async drain(client, count) {
     const { rows } = await client.query<{ msg_id: string }>({
       name: 'pgmq_read',
-      text: `select * from pgmq.read('bench', 600, $1)`,
+      text: `select msg_id, message from pgmq.read('bench', 600, $1)`,
       values: [count],
     });
     if (rows.length > 0) {

@@ -54,7 +54,7 @@ function queueOf(
     async drain(client, count) {
       const { rows } = await client.query<{ receipt_handle: string }>({
         name: 'receive',
-        text: `select * from trunkline.receive_message($1, $2, '10 minutes')`,
+        text: `select receipt_handle, body from trunkline.receive_message($1, $2, '10 minutes')`,
         values: [queueName, count],
       });
       if (rows.length > 0) {

@@ -11,7 +11,7 @@ const busyStatements = 500;
 const rescanPauseMs = 60_000;
 const janitorPauseMs = 10_000;
 /** Shorter: until it ran, receives have to look at the rows of empty groups. */
-const fifoHistoryPauseMs = 2_000;
+const fifoHistoryPauseMs = 5_000;
 /** Rows in one janitor's statement: some tens of milliseconds, so that nobody waits long behind it. */
 const janitorBatch = 2_000;
 /** Between batches, so that a large queue's removal leaves room for traffic. */

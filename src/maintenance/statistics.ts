@@ -12,9 +12,8 @@ export function statisticsService(pool: Pool): Service {
   return {
     name: 'sample statistics',
     async runOnce() {
-      await pool.query('select trunkline._sample_statistics()');
       const { rows } = await pool.query<{ forgotten: string }>(
-        'select trunkline._forget_statistics($1) as forgotten',
+        'select trunkline._sample_statistics(), trunkline._forget_statistics($1) as forgotten',
         [forgetBatch],
       );
       return Number(rows[0]?.forgotten) > 0 ? betweenBatchesMs : pauseMs;

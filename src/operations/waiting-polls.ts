@@ -45,7 +45,7 @@ export class WaitingPolls {
 
   constructor(options: WaitingPollsOptions) {
     this.#options = options;
-    this.#intervalMs = options.lookOutIntervalMs ?? 270;
+    this.#intervalMs = options.lookOutIntervalMs ?? 285;
   }
 
   get isEmpty(): boolean {
