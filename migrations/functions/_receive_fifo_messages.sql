@@ -57,6 +57,8 @@ declare
   v_places tid[] := '{}';
   v_found_places tid[];
   v_idle trunkline.locked_group[];
+  -- As in _receive_messages.
+  v_nonce constant uuid := gen_random_uuid();
 begin
   if p_attempt_id is not null then
     if p_is_own_transaction then
@@ -139,7 +141,7 @@ begin
           received_at = v_now,
           first_received_at = coalesce(message.first_received_at, v_now),
           receive_count = message.receive_count + 1,
-          receipt_nonce = gen_random_uuid()
+          receipt_nonce = v_nonce
       where message.ctid = any (v_places)
       returning message.id, message.group_id, message.receipt_nonce
     ),

@@ -50,6 +50,8 @@ declare
   v_claimed tid[];
   v_progress trunkline.queue_progress;
   v_limit integer;
+  -- One for all: a handle has the id of its message too. Each would be drawn from the system's randomness.
+  v_nonce constant uuid := gen_random_uuid();
 begin
   select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
   v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now));
@@ -83,7 +85,7 @@ begin
       received_at = v_now,
       first_received_at = coalesce(message.first_received_at, v_now),
       receive_count = message.receive_count + 1,
-      receipt_nonce = gen_random_uuid()
+      receipt_nonce = v_nonce
   where message.ctid = any (v_claimed)
   returning
     message.message_id,

@@ -39,12 +39,13 @@ function isItemError(error: unknown): boolean {
 }
 
 function fuse<Item, Result>(
-  options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh' | 'statementCapacity'>,
+  options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh' | 'statementCapacity'> &
+    Partial<FuserOptions<Item, Result>>,
 ): Fuser<Item, Result> {
   return new Fuser({
-    ...options,
     statementsPerKey: 2,
     slowAfterMs: 5,
+    ...options,
     gatheringCapacity: gatheredStatements * options.statementCapacity,
     turnAway: () =>
       new SqsError(
@@ -80,6 +81,8 @@ export class FusedMessages {
       run: (queueId, messages) => store.sendFifoMessages(queueId, messages),
       weigh: weighMessage,
       statementCapacity: sendCapacity,
+      // A second one would find groups of the first locked, and keeps no order with it.
+      statementsPerKey: 1,
     });
     this.#receives = fuse({
       run: (key, requests) => this.#receiveTogether(key, requests),

@@ -15,16 +15,17 @@ export interface GroupSend<Result> {
 }
 
 /**
- * Lets one send at a time have a message group, and keeps trying while a transaction elsewhere has it.
+ * Keeps sends trying while a transaction elsewhere has their message group.
  *
  * The lock of a group is the database's, held until its transaction ends, and an application may keep one
  * open for minutes. A send that waited for it in the database would keep a connection, and ten such sends
- * the whole pool; so the database is asked without waiting, and the waiting is done here. A send that met a
- * busy group goes alone from then on, so that it fails no statement that carries the sends of others.
+ * the whole pool; so the database is asked without waiting, and the waiting is done here. Sends to a group
+ * that was found busy stand in line and go alone, so that they fail no statement that carries the sends of
+ * others, and only the first in line asks the database.
  */
 export class GroupTurns {
-  readonly #last = new Map<string, Promise<unknown>>();
-  readonly #busy = new Set<string>();
+  /** For each group that was found busy, the end of its line. */
+  readonly #lines = new Map<string, Promise<unknown>>();
 
   /** @throws the send's error; one that isGroupBusy knows when a group stayed busy */
   async take<Result>(
@@ -33,50 +34,47 @@ export class GroupTurns {
     send: GroupSend<Result>,
   ): Promise<Result> {
     const keys = [...new Set(groupIds)].map((groupId) => `${queueId} ${groupId}`);
+    if (!keys.some((key) => this.#lines.has(key))) {
+      try {
+        return await send.together();
+      } catch (error) {
+        if (!isGroupBusy(error)) {
+          throw error;
+        }
+      }
+    }
+    return await this.#standInLine(keys, send);
+  }
+
+  async #standInLine<Result>(keys: readonly string[], send: GroupSend<Result>): Promise<Result> {
     const deadlineMs = performance.now() + patienceMs;
-    const before = Promise.all(keys.map((key) => this.#last.get(key)));
-    const turn = before.then(() => this.#sendPatiently(keys, send, deadlineMs));
-    const settled = turn.catch(() => {});
+    const before = Promise.all(keys.map((key) => this.#lines.get(key)));
+    const turn = before.then(() => sendPatiently(send, deadlineMs));
+    const end = turn.catch(() => {});
     for (const key of keys) {
-      this.#last.set(key, settled);
+      this.#lines.set(key, end);
     }
     try {
       return await turn;
     } finally {
       for (const key of keys) {
-        if (this.#last.get(key) === settled) {
-          this.#last.delete(key);
-          this.#busy.delete(key);
+        if (this.#lines.get(key) === end) {
+          this.#lines.delete(key);
         }
       }
     }
   }
+}
 
-  async #sendPatiently<Result>(
-    keys: readonly string[],
-    send: GroupSend<Result>,
-    deadlineMs: number,
-  ): Promise<Result> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      const isKnownBusy = keys.some((key) => this.#busy.has(key));
-      try {
-        const result = await (isKnownBusy ? send.alone() : send.together());
-        for (const key of keys) {
-          this.#busy.delete(key);
-        }
-        return result;
-      } catch (error) {
-        if (!isGroupBusy(error)) {
-          throw error;
-        }
-        for (const key of keys) {
-          this.#busy.add(key);
-        }
-        if (performance.now() > deadlineMs) {
-          throw error;
-        }
+async function sendPatiently<Result>(send: GroupSend<Result>, deadlineMs: number): Promise<Result> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await send.alone();
+    } catch (error) {
+      if (!isGroupBusy(error) || performance.now() > deadlineMs) {
+        throw error;
       }
-      await sleep(pauseMs * (0.5 + Math.random()));
     }
+    await sleep(pauseMs * (0.5 + Math.random()));
   }
 }
