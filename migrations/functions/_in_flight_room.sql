@@ -1,7 +1,8 @@
 -- How many more messages of the queue may be in flight.
 --
--- Counting what is in flight costs time in proportion, so a recent sample well below the limit is enough;
--- near the limit, or without a sample, the count is exact.
+-- Counting what is in flight costs time in proportion, so a sample is enough: one of the last seconds that is below
+-- nine tenths of the limit, and an older one that is below half of it. Near the limit, or without a sample, the
+-- count is exact.
 create or replace function trunkline._in_flight_room(
   p_queue_id bigint,
   p_in_flight_limit integer,
@@ -20,8 +21,9 @@ as $$
 begin
   -- A small limit can be passed between two samples.
   if p_in_flight_limit >= 10000
-    and (p_progress).sampled_at between p_now - 10 * trunkline._sample_lifetime(p_progress) and p_now
-    and (p_progress).in_flight_sample < p_in_flight_limit / 2
+    and (p_progress).in_flight_sample < 0.9 * p_in_flight_limit
+    and p_now - (p_progress).sampled_at between interval '0' and trunkline._sample_lifetime(p_progress)
+      * (case when (p_progress).in_flight_sample < 0.5 * p_in_flight_limit then 10 else 2 end)
   then
     return p_in_flight_limit - (p_progress).in_flight_sample;
   end if;

@@ -6,7 +6,6 @@ import type {
   DeleteOutcome,
   FifoDeleteOutcome,
   FifoMessageToSend,
-  FifoReceiveRequest,
   MessageStore,
   MessageToSend,
   ReceivedMessage,
@@ -22,6 +21,9 @@ import { isGroupBusy } from './sqlstate.ts';
 const sendCapacity = 100;
 /** Handles are small, and a hundred connections that receive ten each should need a few statements only. */
 const handleCapacity = 500;
+
+/** Each receive of a FIFO queue takes some tenths of a millisecond by itself. */
+const fifoReceiveCapacity = 100;
 
 /** Statements' worth of work that may gather: more would only grow the wait and the memory. */
 const gatheredStatements = 60;
@@ -57,14 +59,16 @@ function fuse<Item, Result>(
 }
 
 /**
- * What the server does with messages, many callers' work in one statement each. Receives of FIFO queues go
- * alone: two callers must not share out a message group.
+ * What the server does with messages, many callers' work in one statement each. What is received from a standard
+ * queue is shared out among the callers; from a FIFO queue they receive one after the other within the
+ * statement, because two callers must not have parts of a message group.
  */
 export class FusedMessages {
   readonly #store: MessageStore;
   readonly #sends: Fuser<MessageToSend, SentMessage>;
   readonly #fifoSends: Fuser<FifoMessageToSend, SentFifoMessage>;
   readonly #receives: Fuser<ReceiveRequest, ReceivedMessage[]>;
+  readonly #fifoReceives: Fuser<ReceiveRequest, ReceivedMessage[]>;
   readonly #deletes: Fuser<string, DeleteOutcome>;
   readonly #fifoDeletes: Fuser<string, FifoDeleteOutcome>;
   readonly #changes: Fuser<VisibilityChange, ChangeOutcome>;
@@ -88,6 +92,11 @@ export class FusedMessages {
       run: (key, requests) => this.#receiveTogether(key, requests),
       weigh: ({ limit }) => limit,
       statementCapacity: handleCapacity,
+    });
+    this.#fifoReceives = fuse({
+      run: (queueId, requests) => store.receiveFifoMessages(queueId, requests),
+      weigh: ({ limit }) => limit,
+      statementCapacity: fifoReceiveCapacity,
     });
     this.#deletes = fuse({
       run: (queueId, handles) => store.deleteMessages(queueId, handles),
@@ -130,8 +139,18 @@ export class FusedMessages {
     return received ?? [];
   }
 
-  receiveFifo(queueId: QueueId, request: FifoReceiveRequest): Promise<ReceivedMessage[]> {
-    return this.#store.receiveFifoMessages(queueId, request);
+  async receiveFifo(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
+    const [received] = await this.#fifoReceives.submit(queueId, [request]);
+    return received ?? [];
+  }
+
+  /** A receive that can be repeated. It may have to wait for the first to end, so it goes alone. */
+  receiveFifoAttempt(
+    queueId: QueueId,
+    request: ReceiveRequest,
+    attemptId: string,
+  ): Promise<ReceivedMessage[]> {
+    return this.#store.receiveFifoAttempt(queueId, request, attemptId);
   }
 
   delete(queueId: QueueId, receiptHandles: readonly string[]): Promise<DeleteOutcome[]> {

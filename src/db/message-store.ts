@@ -55,10 +55,6 @@ export interface ReceiveRequest {
   inFlightLimit: number;
 }
 
-export interface FifoReceiveRequest extends ReceiveRequest {
-  attemptId: string | undefined;
-}
-
 export interface VisibilityChange {
   receiptHandle: string;
   timeoutSeconds: number;
@@ -169,22 +165,45 @@ export class MessageStore {
     );
   }
 
+  /** Several receives, one after the other, so that each has message groups of its own. */
   async receiveFifoMessages(
     queueId: QueueId,
-    request: FifoReceiveRequest,
+    requests: readonly ReceiveRequest[],
+  ): Promise<ReceivedMessage[][]> {
+    const rows = await runStatement<ReceivedMessage & QueryResultRow & { entry: string }>(
+      this.#pool,
+      `select caller.entry, ${receivedColumns}
+      from unnest($2::integer[], $3::integer[], $4::integer[]) with ordinality
+        as caller (message_limit, visibility_timeout_seconds, in_flight_limit, entry)
+      cross join lateral trunkline._receive_fifo_messages(
+        $1, caller.message_limit, caller.visibility_timeout_seconds, caller.in_flight_limit,
+        p_is_own_transaction => true
+      )`,
+      [
+        queueId,
+        requests.map((request) => request.limit),
+        requests.map((request) => request.visibilityTimeoutSeconds),
+        requests.map((request) => request.inFlightLimit),
+      ],
+    );
+    const received: ReceivedMessage[][] = requests.map(() => []);
+    for (const { entry, ...message } of rows) {
+      received[Number(entry) - 1]?.push(message);
+    }
+    return received;
+  }
+
+  async receiveFifoAttempt(
+    queueId: QueueId,
+    request: ReceiveRequest,
+    attemptId: string,
   ): Promise<ReceivedMessage[]> {
     return await runStatement<ReceivedMessage & QueryResultRow>(
       this.#pool,
       `select ${receivedColumns} from trunkline._receive_fifo_messages(
         $1, $2, $3, $4, $5, p_is_own_transaction => true
       )`,
-      [
-        queueId,
-        request.limit,
-        request.visibilityTimeoutSeconds,
-        request.inFlightLimit,
-        request.attemptId,
-      ],
+      [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit, attemptId],
     );
   }
 

@@ -106,12 +106,16 @@ export const receiveMessage = defineQueueOperation({
       limit: MaxNumberOfMessages,
       visibilityTimeoutSeconds: VisibilityTimeout,
       inFlightLimit: context.inFlightLimits[isFifo ? 'fifo' : 'standard'],
-      attemptId: requireAttemptId(input.ReceiveRequestAttemptId),
     };
-    const receive = () =>
-      isFifo
+    const attemptId = requireAttemptId(input.ReceiveRequestAttemptId);
+    const receive = () => {
+      if (!isFifo) {
+        return context.messages.receive(queue.id, request);
+      }
+      return attemptId === undefined
         ? context.messages.receiveFifo(queue.id, request)
-        : context.messages.receive(queue.id, request);
+        : context.messages.receiveFifoAttempt(queue.id, request, attemptId);
+    };
     const waitSeconds = WaitTimeSeconds ?? queue.receiveWaitSeconds;
     let received: ReceivedMessage[];
     if (waitSeconds === 0) {
@@ -134,7 +138,7 @@ export const receiveMessage = defineQueueOperation({
     if (context.hasHungUp()) {
       // The client hung up while the statement ran: give the messages to somebody who listens. Not those of
       // an attempt, which the client may be about to repeat.
-      if (!isFifo || request.attemptId === undefined) {
+      if (!isFifo || attemptId === undefined) {
         const release = received.map(({ receiptHandle }) => ({ receiptHandle, timeoutSeconds: 0 }));
         await changeByHandles(context, queue, release);
         context.announceMessages(queue.id);

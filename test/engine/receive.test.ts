@@ -288,7 +288,7 @@ describe('the in-flight limit', () => {
     expect(await receive(pool, queueId, { inFlightLimit: 1 })).toHaveLength(1);
   });
 
-  it('goes by a sample of the last ten seconds below half of it, else by a count', async () => {
+  it('goes by a sample, older ones below half and fresh ones below nine tenths of it, else by a count', async () => {
     const limit = 10_000;
     const queueId = await createQueue(pool);
     for (let from = 0; from < limit + 2_000; from += 2_000) {
@@ -310,12 +310,18 @@ describe('the in-flight limit', () => {
     await expect(receive(pool, queueId, { ...options, now: later(11) })).rejects.toMatchObject(
       overLimit,
     );
-    // The sample says that half of the limit is reached, so by a count.
-    await pool.query(
-      `update trunkline.queue_progress set in_flight_sample = 5000, sampled_at = $2 where queue_id = $1`,
-      [queueId, later(11)],
+    const sampleIs = (sample: number, sampledAt: Date) =>
+      pool.query(
+        `update trunkline.queue_progress set in_flight_sample = $2, sampled_at = $3 where queue_id = $1`,
+        [queueId, sample, sampledAt],
+      );
+    await sampleIs(8_999, later(11));
+    expect(await receive(pool, queueId, { ...options, limit: 1, now: later(13) })).toHaveLength(1);
+    await expect(receive(pool, queueId, { ...options, now: later(14) })).rejects.toMatchObject(
+      overLimit,
     );
-    await expect(receive(pool, queueId, { ...options, now: later(12) })).rejects.toMatchObject(
+    await sampleIs(9_000, later(14));
+    await expect(receive(pool, queueId, { ...options, now: later(14) })).rejects.toMatchObject(
       overLimit,
     );
   });
