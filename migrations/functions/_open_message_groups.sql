@@ -8,6 +8,9 @@
 -- Whether a row is there is read first, because an insert that meets a row under change waits for the
 -- change to commit. Under repeatable read that read may be too old to be true, so there the insert itself
 -- has to find out, at the risk of waiting or of a serialization failure (40001).
+--
+-- Groups are looked up one by one: a join of all groups of the queue would pass every version that an old snapshot
+-- keeps of any of them.
 create or replace function trunkline._open_message_groups(
   p_queue trunkline.queues,
   p_group_ids text[],
@@ -23,6 +26,9 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_drained trunkline.locked_group[];
