@@ -7,7 +7,7 @@
 --   invalid   not a receipt handle of this queue
 --
 -- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone; with
--- p_is_own_transaction 55P03 after waiting a second for a transaction that has the group.
+-- p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction that has the group.
 create or replace function trunkline._change_fifo_visibility(
   p_queue_id bigint,
   p_receipt_handles text[],
@@ -36,7 +36,7 @@ declare
 begin
   perform pg_current_xact_id();
   if p_is_own_transaction then
-    perform set_config('lock_timeout', '1s', true);
+    perform set_config('lock_timeout', '250ms', true);
   end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces

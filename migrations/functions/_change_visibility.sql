@@ -8,7 +8,7 @@
 --
 -- As on AWS, a handle stays good for this after its timeout and after a later receive of the message.
 -- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone; with
--- p_is_own_transaction 55P03 after waiting a second for a transaction that has one of the messages.
+-- p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction that has one of the messages.
 create or replace function trunkline._change_visibility(
   p_queue_id bigint,
   p_receipt_handles text[],
@@ -38,7 +38,7 @@ begin
   -- The transaction has its id before the clock is read: settlement rests on that order.
   perform pg_current_xact_id();
   if p_is_own_transaction then
-    perform set_config('lock_timeout', '1s', true);
+    perform set_config('lock_timeout', '250ms', true);
   end if;
   v_now := coalesce(p_now, clock_timestamp());
   v_ids := array(

@@ -8,7 +8,7 @@
 -- Deleting a group's head lets the next message go. Raises TQ001 when the queue is gone.
 --
 -- p_is_own_transaction says that the transaction ends right after. Then rows of groups left empty go at once,
--- which else the janitor does, and waiting for a transaction that has the group ends after a second (55P03).
+-- which else the janitor does, and waiting for a transaction that has the group ends after a quarter of a second (55P03).
 create or replace function trunkline._delete_fifo_messages(
   p_queue_id bigint,
   p_receipt_handles text[],
@@ -34,7 +34,7 @@ declare
 begin
   perform pg_current_xact_id();
   if p_is_own_transaction then
-    perform set_config('lock_timeout', '1s', true);
+    perform set_config('lock_timeout', '250ms', true);
   end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces

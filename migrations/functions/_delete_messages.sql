@@ -4,7 +4,7 @@
 --   missing   it was gone already, or a later receive has it now; AWS answers success and leaves it
 --   invalid   not a receipt handle of this queue
 --
--- Raises TQ001 when the queue is gone; with p_is_own_transaction 55P03 after waiting a second for a transaction
+-- Raises TQ001 when the queue is gone; with p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction
 -- that has one of the messages.
 create or replace function trunkline._delete_messages(
   p_queue_id bigint,
@@ -28,7 +28,7 @@ declare
   v_removed bigint;
 begin
   if p_is_own_transaction then
-    perform set_config('lock_timeout', '1s', true);
+    perform set_config('lock_timeout', '250ms', true);
   end if;
   -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
   select

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { SqsError } from '../sqs/errors.ts';
 import { Fuser, type FuserOptions } from './fuser.ts';
@@ -40,6 +41,24 @@ function isItemError(error: unknown): boolean {
   return isGroupBusy(error) || (error instanceof DatabaseError && /^22/.test(error.code ?? ''));
 }
 
+/** Another server's statement with one of the message groups ends within some milliseconds. */
+const busyGroupRetries = 5;
+const busyGroupPauseMs = 2;
+
+/** Runs a statement again that met a busy message group, as long as it may be another server that has it. */
+async function persist<Result>(statement: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await statement();
+    } catch (error) {
+      if (!isGroupBusy(error) || attempt > busyGroupRetries) {
+        throw error;
+      }
+    }
+    await sleep(attempt * busyGroupPauseMs * Math.random());
+  }
+}
+
 function fuse<Item, Result>(
   options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh' | 'statementCapacity'> &
     Partial<FuserOptions<Item, Result>>,
@@ -47,6 +66,7 @@ function fuse<Item, Result>(
   return new Fuser({
     statementsPerKey: 2,
     slowAfterMs: 5,
+    aloneStatementsPerKey: 3,
     ...options,
     gatheringCapacity: gatheredStatements * options.statementCapacity,
     turnAway: () =>
@@ -82,11 +102,15 @@ export class FusedMessages {
       statementCapacity: sendCapacity,
     });
     this.#fifoSends = fuse<FifoMessageToSend, SentFifoMessage>({
-      run: (queueId, messages) => store.sendFifoMessages(queueId, messages),
+      run(queueId, messages, isAlone) {
+        const statement = () => store.sendFifoMessages(queueId, messages);
+        return isAlone ? statement() : persist(statement);
+      },
       weigh: weighMessage,
       statementCapacity: sendCapacity,
-      // A second one would find groups of the first locked, and keeps no order with it.
+      // Two at once would find each other's groups locked. None of them waits for long.
       statementsPerKey: 1,
+      aloneStatementsPerKey: 0,
     });
     this.#receives = fuse({
       run: (key, requests) => this.#receiveTogether(key, requests),
@@ -128,7 +152,7 @@ export class FusedMessages {
   fifoSend(queueId: QueueId, messages: readonly FifoMessageToSend[]) {
     return {
       together: () => this.#fifoSends.submit(queueId, messages),
-      alone: () => this.#store.sendFifoMessages(queueId, messages),
+      alone: () => this.#fifoSends.submitAlone(queueId, messages),
     };
   }
 

@@ -9,7 +9,7 @@
  */
 export interface FuserOptions<Item, Result> {
   /** One statement for all items; the results are in their order. */
-  run(key: string, items: readonly Item[]): Promise<Result[]>;
+  run(key: string, items: readonly Item[], isAlone: boolean): Promise<Result[]>;
   /** How much of a statement's capacity an item takes. */
   weigh(item: Item): number;
   /** Capacity of one statement. An item that is heavier goes alone. */
@@ -22,12 +22,15 @@ export interface FuserOptions<Item, Result> {
   gatheringCapacity: number;
   /** The error for callers that are turned away. */
   turnAway(): Error;
-  /** Whether an error is about some item only: then each caller's work is run again alone. */
+  /** Whether an error is about some item only: then each caller's work is run again alone, beside the others. */
   isItemError(error: unknown): boolean;
+  /** Statements of one key that carry one caller each, beside the others; 0: they take turns with the others. */
+  aloneStatementsPerKey: number;
 }
 
 interface Submission<Item, Result> {
   items: readonly Item[];
+  isAlone: boolean;
   weight: number;
   resolve(results: Result[]): void;
   reject(error: unknown): void;
@@ -43,14 +46,34 @@ interface Lane<Item, Result> {
 export class Fuser<Item, Result> {
   readonly #options: FuserOptions<Item, Result>;
   readonly #lanes = new Map<string, Lane<Item, Result>>();
+  #alone: Fuser<Item, Result> | undefined;
   #gatheredWeight = 0;
 
   constructor(options: FuserOptions<Item, Result>) {
     this.#options = options;
   }
 
+  /** One caller's items in a statement of their own. */
+  submitAlone(key: string, items: readonly Item[]): Promise<Result[]> {
+    const { aloneStatementsPerKey } = this.#options;
+    if (aloneStatementsPerKey === 0) {
+      return this.#gather(key, items, true);
+    }
+    this.#alone ??= new Fuser({
+      ...this.#options,
+      statementsPerKey: aloneStatementsPerKey,
+      aloneStatementsPerKey: 0,
+      slowAfterMs: 0,
+    });
+    return this.#alone.submitAlone(key, items);
+  }
+
   /** The results of one caller's items, in order; they stay together in one statement. */
   submit(key: string, items: readonly Item[]): Promise<Result[]> {
+    return this.#gather(key, items, false);
+  }
+
+  #gather(key: string, items: readonly Item[], isAlone: boolean): Promise<Result[]> {
     const weight = items.reduce((total, item) => total + this.#options.weigh(item), 0);
     if (this.#gatheredWeight + weight > this.#options.gatheringCapacity) {
       return Promise.reject(this.#options.turnAway());
@@ -61,7 +84,7 @@ export class Fuser<Item, Result> {
         lane = { running: 0, lastStartedAtMs: 0, gathered: [], slowTimer: undefined };
         this.#lanes.set(key, lane);
       }
-      lane.gathered.push({ items, weight, resolve, reject });
+      lane.gathered.push({ items, isAlone, weight, resolve, reject });
       this.#gatheredWeight += weight;
       this.#start(key, lane);
     });
@@ -103,11 +126,15 @@ export class Fuser<Item, Result> {
     let weight = 0;
     let count = 0;
     for (const submission of lane.gathered) {
-      if (count > 0 && weight + submission.weight > this.#options.statementCapacity) {
+      const fits = weight + submission.weight <= this.#options.statementCapacity;
+      if (count > 0 && (submission.isAlone || !fits)) {
         break;
       }
       weight += submission.weight;
       count += 1;
+      if (submission.isAlone) {
+        break;
+      }
     }
     this.#gatheredWeight -= weight;
     return lane.gathered.splice(0, count);
@@ -118,6 +145,7 @@ export class Fuser<Item, Result> {
       const results = await this.#options.run(
         key,
         load.flatMap(({ items }) => items),
+        load.some(({ isAlone }) => isAlone),
       );
       let position = 0;
       for (const { items, resolve } of load) {
@@ -126,8 +154,8 @@ export class Fuser<Item, Result> {
       }
     } catch (error) {
       if (load.length > 1 && this.#options.isItemError(error)) {
-        for (const submission of load) {
-          await this.#carry(key, [submission]);
+        for (const { items, resolve, reject } of load) {
+          this.submitAlone(key, items).then(resolve, reject);
         }
         return;
       }

@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
  * Between settlings: short under traffic, since the low-water marks lag behind by about this and receives
  * walk what lies between; longer otherwise, since each leaves a dead row version or two.
  */
-const settlePauseMs = { busy: 300, unsettled: 500, quiet: 2_000, idle: 5_000 };
+const settlePauseMs = { busy: 300, unsettled: 500, quiet: 2_000 };
 /** Statements since the last settling that make a server busy. */
 const busyStatements = 500;
 const rescanPauseMs = 60_000;
@@ -27,7 +27,7 @@ export function settleService(pool: Pool): Service {
       );
       const folded = rows[0]?.folded ?? null;
       if (folded === null) {
-        return settlePauseMs.idle;
+        return settlePauseMs.quiet;
       }
       if (Number(folded) === 0) {
         // Something is there, but a transaction that is under way keeps it from settling.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import {
   bodiesOf,
@@ -288,42 +288,60 @@ describe('the in-flight limit', () => {
     expect(await receive(pool, queueId, { inFlightLimit: 1 })).toHaveLength(1);
   });
 
-  it('goes by a sample, older ones below half and fresh ones below nine tenths of it, else by a count', async () => {
-    const limit = 10_000;
-    const queueId = await createQueue(pool);
-    for (let from = 0; from < limit + 2_000; from += 2_000) {
-      await send(pool, queueId, numbered(2_000), { now: start });
-    }
-    const options = { limit: 4_000, inFlightLimit: limit, visibilityTimeoutSeconds: 3_600 };
-    expect(await receive(pool, queueId, { ...options, now: start })).toHaveLength(4_000);
-    await pool.query(
-      `insert into trunkline.queue_progress (queue_id, in_flight_sample, sampled_at)
-      values ($1, 4000, $2)
-      on conflict (queue_id) do update set in_flight_sample = 4000, sampled_at = $2`,
-      [queueId, start],
-    );
-    // By the sample, which does not know of the 4 000 of the second receive.
-    expect(await receive(pool, queueId, { ...options, now: later(10) })).toHaveLength(4_000);
-    expect(await receive(pool, queueId, { ...options, limit: 1, now: later(10) })).toHaveLength(1);
-    // The sample is too old, so by a count.
-    expect(await receive(pool, queueId, { ...options, now: later(11) })).toHaveLength(1_999);
-    await expect(receive(pool, queueId, { ...options, now: later(11) })).rejects.toMatchObject(
-      overLimit,
-    );
-    const sampleIs = (sample: number, sampledAt: Date) =>
-      pool.query(
-        `update trunkline.queue_progress set in_flight_sample = $2, sampled_at = $3 where queue_id = $1`,
-        [queueId, sample, sampledAt],
+  describe('of a queue with a sample', () => {
+    const limit = 50_000;
+    const visible = 6_000;
+    let queueId: string;
+
+    beforeAll(async () => {
+      queueId = await createQueue(pool);
+      for (let sent = 0; sent < limit + visible; sent += 8_000) {
+        await send(pool, queueId, numbered(8_000), { now: start });
+      }
+      await pool.query(
+        `update trunkline.messages
+        set receive_count = 1, visible_at = $3
+        where queue_id = $1 and id in (select id from trunkline.messages where queue_id = $1 limit $2)`,
+        [queueId, limit, later(3_600)],
       );
-    await sampleIs(8_999, later(11));
-    expect(await receive(pool, queueId, { ...options, limit: 1, now: later(13) })).toHaveLength(1);
-    await expect(receive(pool, queueId, { ...options, now: later(14) })).rejects.toMatchObject(
-      overLimit,
-    );
-    await sampleIs(9_000, later(14));
-    await expect(receive(pool, queueId, { ...options, now: later(14) })).rejects.toMatchObject(
-      overLimit,
-    );
+    });
+
+    /** By a count nothing can be received. By a sample there is room for what it leaves. */
+    async function received(sample: number, ageSeconds: number, inFlightLimit = limit) {
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        await client.query(
+          `insert into trunkline.queue_progress (queue_id, in_flight_sample, sampled_at)
+          values ($1, $2, $3)
+          on conflict (queue_id) do update set in_flight_sample = $2, sampled_at = $3`,
+          [queueId, sample, start],
+        );
+        const options = { limit: visible, inFlightLimit, now: later(ageSeconds) };
+        return (await receive(client, queueId, options)).length;
+      } finally {
+        await client.query('rollback');
+        client.release();
+      }
+    }
+
+    it('goes by one of the last two seconds below nine tenths of it', async () => {
+      expect(await received(44_999, 2)).toBe(5_001);
+      await expect(received(44_999, 2.001)).rejects.toMatchObject(overLimit);
+      await expect(received(45_000, 1)).rejects.toMatchObject(overLimit);
+    });
+
+    it('goes by one of the last four seconds below half of it', async () => {
+      expect(await received(24_999, 4)).toBe(visible);
+      await expect(received(24_999, 4.001)).rejects.toMatchObject(overLimit);
+      await expect(received(25_000, 3)).rejects.toMatchObject(overLimit);
+    });
+
+    it('goes by one below a tenth of it when it is low', async () => {
+      expect(await received(999, 2, 10_000)).toBe(visible);
+      await expect(received(1_000, 1, 10_000)).rejects.toMatchObject(overLimit);
+      await expect(received(0, 1, 9_999)).rejects.toMatchObject(overLimit);
+    });
   });
 
   // Settling waits for every transaction of the whole PostgreSQL that is writing.

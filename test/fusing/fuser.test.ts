@@ -29,6 +29,7 @@ function open(options: Partial<FuserOptions<string, string>> = {}) {
     statementsPerKey: 1,
     // Never, unless a test is about it.
     slowAfterMs: 60_000,
+    aloneStatementsPerKey: 1,
     gatheringCapacity: 100,
     turnAway: () => new Error('turned away'),
     isItemError: (error) => error === itemError,
@@ -148,6 +149,21 @@ describe('fusing', () => {
     expect(statements[3]?.items).toEqual(['bad']);
     statements[3]?.fail(itemError);
     await badError;
+  });
+
+  it('holds up nobody while those of a failed statement go alone', async () => {
+    const { fuser, statements } = open();
+    void fuser.submit('queue', ['first']);
+    void fuser.submit('queue', ['waiting 1']);
+    void fuser.submit('queue', ['waiting 2']);
+    statements[0]?.succeed();
+    await settle();
+    statements[1]?.fail(itemError);
+    await settle();
+    const later = fuser.submit('queue', ['later']);
+    expect(statements.slice(2).map(({ items }) => items)).toEqual([['waiting 1'], ['later']]);
+    statements[3]?.succeed();
+    expect(await later).toEqual(['later done']);
   });
 
   it('fails all callers of a statement that failed as a whole, and goes on', async () => {
