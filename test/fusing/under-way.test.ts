@@ -97,6 +97,41 @@ describe('While statements are under way', () => {
     expect(Messages.map(({ Body }) => Body)).toEqual(expect.arrayContaining(['1', '3']));
   });
 
+  it('a message group goes to one receiver of a FIFO queue, in order', async () => {
+    const QueueUrl = await createQueue('groups.fifo', { FifoQueue: 'true' });
+    const groups = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const MessageGroupId of groups) {
+      await sqs.sendMessageBatch({
+        QueueUrl,
+        Entries: [1, 2, 3, 4, 5].map((number) => ({
+          Id: `${number}`,
+          MessageBody: `${MessageGroupId}${number}`,
+          MessageGroupId,
+          MessageDeduplicationId: `${MessageGroupId}${number}`,
+        })),
+      });
+    }
+    await block();
+    const most = [7, 1, 3, 10, 2, 4, 10, 5, 1, 6];
+    const answers = most.map((MaxNumberOfMessages) =>
+      sqs.receiveMessage({ QueueUrl, MaxNumberOfMessages }),
+    );
+    await sleep(settlesInMs);
+    await unblock();
+    const received = (await Promise.all(answers)).map(({ Messages = [] }) =>
+      Messages.map(({ Body = '' }) => Body),
+    );
+    expect(received.every((bodies, index) => bodies.length <= (most[index] ?? 0))).toBe(true);
+    for (const group of groups) {
+      const parts = received
+        .map((bodies) => bodies.filter((body) => body.startsWith(group)))
+        .filter((bodies) => bodies.length > 0);
+      expect(parts).toEqual([
+        [1, 2, 3, 4, 5].slice(0, parts[0]?.length).map((n) => `${group}${n}`),
+      ]);
+    }
+  });
+
   it('the messages of a receive attempt stay with it when its client hangs up', async () => {
     const QueueUrl = await createQueue('attempts.fifo', {
       FifoQueue: 'true',
