@@ -104,7 +104,7 @@ export class Fuser<Item, Result> {
         }
       });
     }
-    if (lane.gathered.length > 0) {
+    if (lane.gathered.length > 0 && lane.running < this.#options.statementsPerKey) {
       lane.slowTimer ??= setTimeout(() => {
         lane.slowTimer = undefined;
         this.#start(key, lane);
