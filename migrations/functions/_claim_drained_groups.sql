@@ -22,13 +22,18 @@ begin
   return array(
     select row(locked.group_id, locked.head_id, locked.ctid)::trunkline.locked_group
     from (
-      select drained.queue_id, drained.group_id, drained.head_id
+      select drained.group_id, drained.head_id, drained.ctid as place
       from trunkline.message_groups as drained
-      where drained.queue_id = (p_queue).id and drained.drained_at is not null
+      where drained.queue_id = (p_queue).id
+        and not drained.is_empty
+        and drained.drained_at >= coalesce(
+          (select progress.drained_from from trunkline.queue_progress as progress where progress.queue_id = (p_queue).id),
+          '-infinity'
+        )
       order by drained.drained_at
       limit p_examined
     ) as examined
-    join trunkline.message_groups as locked using (queue_id, group_id)
+    join trunkline.message_groups as locked on locked.ctid = examined.place
     cross join lateral trunkline._group_head(
       (p_queue).id, examined.group_id, examined.head_id,
       p_now - make_interval(secs => (p_queue).message_retention_seconds)

@@ -22,10 +22,13 @@ set enable_sort = off
 as $$
 declare
   v_groups trunkline.locked_group[];
+  v_oldest_in_drained timestamptz;
 begin
-  if p_except = '{}'
-    and trunkline._oldest_in_drained_groups((p_queue).id, 20)
-      < coalesce(trunkline._oldest_ready_group((p_queue).id, null, p_now), p_now)
+  if p_except = '{}' then
+    v_oldest_in_drained := trunkline._oldest_in_drained_groups((p_queue).id, 20);
+  end if;
+  if v_oldest_in_drained is not null
+    and v_oldest_in_drained < coalesce(trunkline._oldest_ready_group((p_queue).id, null, p_now), p_now)
   then
     v_groups := trunkline._claim_drained_groups(p_queue, 1, p_except, 20, p_now);
     if v_groups <> '{}' then

@@ -26,7 +26,7 @@ begin
     select * from trunkline.discarded_queues order by discarded_at
   loop
     foreach v_table in array
-      array['messages', 'deduplications', 'receive_attempts', 'message_groups', 'count_deltas']
+      array['messages', 'deduplications', 'receive_attempts', 'message_groups', 'message_group_names', 'count_deltas']
     loop
       execute format(
         'delete from trunkline.%1$I

@@ -30,6 +30,7 @@ declare
   v_expires_at timestamptz := p_now + interval '5 minutes';
   v_earlier_message_ids uuid[];
   v_earlier_ids bigint[];
+  v_claimed bigint;
 begin
   select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
   into v_earlier_message_ids, v_earlier_ids
@@ -59,6 +60,14 @@ begin
   on conflict on constraint deduplications_pkey do update
   set message_id = excluded.message_id, id = excluded.id, expires_at = excluded.expires_at
   where known.expires_at <= p_now;
+  get diagnostics v_claimed = row_count;
+  -- As nearly always: then nothing is left to look up.
+  if v_claimed = cardinality(p_ids) then
+    return query
+    select given.entry, given.message_id, given.id, true
+    from unnest(p_message_ids, p_ids) with ordinality as given (message_id, id, entry);
+    return;
+  end if;
 
   return query
   select

@@ -7,8 +7,9 @@
 --
 -- Deleting a group's head lets the next message go. Raises TQ001 when the queue is gone.
 --
--- p_is_own_transaction says that the transaction ends right after. Then rows of groups left empty go at once,
--- which else the janitor does, and waiting for a transaction that has the group ends after a quarter of a second (55P03).
+-- p_is_own_transaction says that the transaction ends right after. Then nobody has to look again into groups that are
+-- left empty (_refresh_message_groups), and waiting for a transaction that has the group ends after a quarter of a
+-- second (55P03).
 create or replace function trunkline._delete_fifo_messages(
   p_queue_id bigint,
   p_receipt_handles text[],
@@ -65,14 +66,7 @@ begin
     values (p_queue_id, 0, cardinality(v_places));
   end if;
 
-  perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
-  if p_is_own_transaction then
-    perform trunkline._remove_drained_groups(
-      p_queue_id,
-      array(select locked.group_id from unnest(v_groups) as locked)
-    );
-  end if;
-
+  perform trunkline._refresh_message_groups(v_queue, v_groups, v_now, p_is_own_transaction);
   return coalesce(v_outcomes, '{}');
 end
 $$;

@@ -9,9 +9,10 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
-  v_now timestamptz := coalesce(p_now, clock_timestamp());
+  v_now timestamptz;
   v_queue trunkline.queues;
   v_ids bigint[];
   v_groups text[];
@@ -23,7 +24,9 @@ begin
   if not pg_try_advisory_xact_lock(hashtext('trunkline'), hashtext('expire messages')) then
     return 0;
   end if;
+  -- The transaction has its id before it reads the clock: settlement rests on that order.
   perform pg_current_xact_id();
+  v_now := coalesce(p_now, clock_timestamp());
 
   for v_queue in
     select queue.*
@@ -54,11 +57,16 @@ begin
 
     -- Groups first, then their messages, as everybody does.
     v_locked_groups := array(
-      select row(known.group_id, known.head_id, known.ctid)::trunkline.locked_group
-      from trunkline.message_groups as known
-      where known.queue_id = v_queue.id and known.group_id = any (v_groups)
-      order by known.group_id
-      for update skip locked
+      select row(locked.group_id, locked.head_id, locked.place)::trunkline.locked_group
+      from unnest(v_groups) as expired (group_id)
+      cross join lateral (
+        select known.group_id, known.head_id, known.ctid as place
+        from trunkline.message_groups as known
+        where known.queue_id = v_queue.id and known.group_id = expired.group_id
+        order by known.changed_at desc
+        limit 1
+        for update skip locked
+      ) as locked
     );
     v_places := array(
       select removable.place
@@ -75,7 +83,7 @@ begin
         -- The group went on without it, and its row has gone since.
         or not exists (
           select
-          from trunkline.message_groups as known
+          from trunkline.message_group_names as known
           where known.queue_id = v_queue.id and known.group_id = removable.group_id
         )
     );

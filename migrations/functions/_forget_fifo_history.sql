@@ -1,6 +1,7 @@
--- Removes up to p_limit each of: deduplication ids and receive attempts whose five minutes are over, and
--- rows of drained groups; puts drained groups that have messages after all into use again. Answers how many
--- rows it dealt with.
+-- Removes up to p_limit each of: deduplication ids and receive attempts whose five minutes are over, and rows of
+-- groups that have been empty for a minute. Looks into up to p_limit drained groups: has those that no send is under
+-- way to marked as empty, and puts those that have messages after all into use again. Answers how many rows it dealt
+-- with.
 create or replace function trunkline._forget_fifo_history(p_limit integer, p_now timestamptz default null)
 returns bigint
 language plpgsql
@@ -21,7 +22,8 @@ begin
     return 0;
   end if;
 
-  for v_queue in select * from trunkline.queues where is_fifo loop
+  -- At random, because a transaction has locks for so many groups only.
+  for v_queue in select * from trunkline.queues where is_fifo order by random() loop
     delete from trunkline.deduplications as known
     where known.ctid = any (array(
       select expired.ctid
@@ -53,32 +55,17 @@ begin
     v_groups := array(
       select row(drained.group_id, drained.head_id, drained.ctid)::trunkline.locked_group
       from trunkline.message_groups as drained
-      where drained.queue_id = v_queue.id
-        and drained.drained_at is not null
-        and exists (
-          select
-          from trunkline._group_head(
-            v_queue.id, drained.group_id, drained.head_id,
-            v_now - make_interval(secs => v_queue.message_retention_seconds)
-          )
-        )
+      where drained.queue_id = v_queue.id and not drained.is_empty and drained.drained_at is not null
+      -- At random, since some may have sends under way to them for long and would be in front for as long.
+      order by random()
       limit p_limit
       for update skip locked
     );
-    perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
-    v_forgotten := v_forgotten + cardinality(v_groups);
+    -- With a time read after rows are locked, so after the transaction has its id: settlement rests on that order.
+    v_forgotten := v_forgotten + cardinality(v_groups)
+      - trunkline._refresh_message_groups(v_queue, v_groups, coalesce(p_now, clock_timestamp()), true);
 
-    -- At random, since some may have sends under way to them for long and would be in front for as long.
-    v_forgotten := v_forgotten + trunkline._remove_drained_groups(
-      v_queue.id,
-      array(
-        select drained.group_id
-        from trunkline.message_groups as drained
-        where drained.queue_id = v_queue.id and drained.drained_at is not null
-        order by random()
-        limit least(p_limit, 100)
-      )
-    );
+    v_forgotten := v_forgotten + trunkline._remove_empty_groups(v_queue.id, p_limit, v_now);
   end loop;
   return v_forgotten;
 end

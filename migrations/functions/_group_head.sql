@@ -2,6 +2,7 @@
 --
 -- Written as a range of (group_id, id) in that order, which only messages_group_idx can serve. With an equality
 -- on the group the planner may walk the whole queue by id instead, when it believes the queue to be empty.
+-- Becomes part of the statement that calls it, whose function has to switch off sequential scans, bitmap scans and sorts.
 create or replace function trunkline._group_head(
   p_queue_id bigint,
   p_group_id text,
@@ -9,19 +10,9 @@ create or replace function trunkline._group_head(
   p_sent_after timestamptz
 )
 returns table (id bigint, visible_at timestamptz)
-language plpgsql
+language sql
 stable
-set search_path = pg_catalog, pg_temp
-set jit = off
-set plan_cache_mode = force_generic_plan
-set max_parallel_workers_per_gather = 0
-set enable_seqscan = off
-set enable_bitmapscan = off
-set enable_sort = off
-as $$
-#variable_conflict use_column
-begin
-  return query
+begin atomic
   select message.id, message.visible_at
   from trunkline.messages as message
   where message.queue_id = p_queue_id
@@ -31,5 +22,4 @@ begin
     and message.sent_at > p_sent_after
   order by message.group_id, message.id
   limit 1;
-end
-$$;
+end;

@@ -20,22 +20,20 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_bucket_space constant integer := hashtext('trunkline message group buckets');
-  v_bucket_count constant integer := 64;
-  v_most_single_locks constant integer := 128;
+  v_bucket_space constant integer := trunkline._message_group_bucket_space();
   v_held integer := coalesce(nullif(current_setting('trunkline.held_group_locks', true), ''), '0');
   v_keys bigint[] := array(
     select distinct hashtextextended(given.group_id, p_queue_id) as key
     from unnest(p_group_ids) as given (group_id)
     order by key
   );
-  v_takes_buckets boolean := v_held + cardinality(v_keys) > v_most_single_locks;
+  v_takes_buckets boolean := v_held + cardinality(v_keys) > trunkline._most_message_group_locks();
   v_bucket integer;
   v_key bigint;
   v_is_locked boolean := true;
 begin
   for v_bucket in
-    select distinct hashint8(p_queue_id) # (bucketed.key & (v_bucket_count - 1))::integer as bucket
+    select distinct trunkline._message_group_bucket(p_queue_id, bucketed.key) as bucket
     from unnest(v_keys) as bucketed (key)
     order by bucket
   loop

@@ -18,7 +18,12 @@ begin
     from (
       select drained.group_id, drained.head_id
       from trunkline.message_groups as drained
-      where drained.queue_id = p_queue_id and drained.drained_at is not null
+      where drained.queue_id = p_queue_id
+        and not drained.is_empty
+        and drained.drained_at >= coalesce(
+          (select progress.drained_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
+          '-infinity'
+        )
       order by drained.drained_at
       limit p_examined
     ) as examined

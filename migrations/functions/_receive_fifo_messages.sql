@@ -49,6 +49,7 @@ declare
   );
   v_now timestamptz;
   v_limit integer;
+  v_wanted integer;
   v_progress trunkline.queue_progress;
   v_ids bigint[] := '{}';
   v_groups trunkline.locked_group[];
@@ -56,6 +57,8 @@ declare
   v_found bigint[];
   v_places tid[] := '{}';
   v_found_places tid[];
+  v_group_places tid[] := '{}';
+  v_found_group_places tid[];
   v_idle trunkline.locked_group[];
   -- As in _receive_messages.
   v_nonce constant uuid := gen_random_uuid();
@@ -88,11 +91,14 @@ begin
         coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
         coalesce(array_agg(walked.place order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
         coalesce(
+          array_agg(walked.group_place order by walked.position, walked.id) filter (where walked.id is not null), '{}'
+        ),
+        coalesce(
           array_agg(row(walked.group_id, walked.head_id, walked.group_place)::trunkline.locked_group)
             filter (where walked.id is null),
           '{}'
         )
-      into v_found, v_found_places, v_idle
+      into v_found, v_found_places, v_found_group_places, v_idle
       from (
         select
           claimed.position, claimed.group_id, claimed.head_id, claimed.place as group_place, free.id, free.place
@@ -122,11 +128,13 @@ begin
       ) as walked;
 
       if v_idle <> '{}' then
-        perform trunkline._refresh_message_groups(v_queue, v_idle, v_now);
+        -- As below: read after rows are locked.
+        perform trunkline._refresh_message_groups(v_queue, v_idle, coalesce(p_now, clock_timestamp()));
       end if;
-      v_found_places := v_found_places[1 : v_limit - cardinality(v_ids)];
-      v_ids := v_ids || v_found[1 : v_limit - cardinality(v_ids)];
-      v_places := v_places || v_found_places;
+      v_wanted := v_limit - cardinality(v_ids);
+      v_ids := v_ids || v_found[1 : v_wanted];
+      v_places := v_places || v_found_places[1 : v_wanted];
+      v_group_places := v_group_places || v_found_group_places[1 : v_wanted];
     end loop;
 
     if v_ids = '{}' then
@@ -135,47 +143,41 @@ begin
     -- Read after rows are locked, so after the transaction has its id: settlement rests on that order.
     v_now := coalesce(p_now, clock_timestamp());
 
-    with received as (
-      update trunkline.messages as message
-      set visible_at = v_now + v_timeout,
-          received_at = v_now,
-          first_received_at = coalesce(message.first_received_at, v_now),
-          receive_count = message.receive_count + 1,
-          receipt_nonce = v_nonce
-      where message.ctid = any (v_places)
-      returning message.id, message.group_id, message.receipt_nonce
-    ),
-    moved as (
-      update trunkline.message_groups as known
-      set head_id = head.id, visible_at = v_now + v_timeout, drained_at = null
-      from (
-        -- In the order of the claim, which is then their order among equals.
-        select claimed.place, min(received.id) as id
-        from received
-        join unnest(v_tried) with ordinality as claimed (group_id, head_id, place, position) using (group_id)
-        group by claimed.place, claimed.position
-        order by claimed.position
-      ) as head
-      where known.ctid = head.place
-    )
-    insert into trunkline.receive_attempts as attempt (
-      queue_id, attempt_id, message_ids, receipt_nonces, visible_at, expires_at
-    )
-    select
-      p_queue_id,
-      p_attempt_id,
-      v_ids,
-      array_agg(received.receipt_nonce order by array_position(v_ids, received.id)),
-      v_now + v_timeout,
-      v_now + interval '5 minutes'
-    from received
-    where p_attempt_id is not null
-    having count(*) > 0
-    on conflict on constraint receive_attempts_pkey do update
-    set message_ids = excluded.message_ids,
-        receipt_nonces = excluded.receipt_nonces,
-        visible_at = excluded.visible_at,
-        expires_at = excluded.expires_at;
+    update trunkline.messages as message
+    set visible_at = v_now + v_timeout,
+        received_at = v_now,
+        first_received_at = coalesce(message.first_received_at, v_now),
+        receive_count = message.receive_count + 1,
+        receipt_nonce = v_nonce
+    where message.ctid = any (v_places);
+    update trunkline.message_groups as known
+    set changed_at = v_now, head_id = head.id, visible_at = v_now + v_timeout, drained_at = null
+    from (
+      -- In the order of the claim, which is then their order among equals.
+      select received.group_place, min(received.id) as id
+      from unnest(v_ids, v_group_places) with ordinality as received (id, group_place, position)
+      group by received.group_place
+      order by min(received.position)
+    ) as head
+    where known.ctid = head.group_place;
+    if p_attempt_id is not null then
+      insert into trunkline.receive_attempts as attempt (
+        queue_id, attempt_id, message_ids, receipt_nonces, visible_at, expires_at
+      )
+      values (
+        p_queue_id,
+        p_attempt_id,
+        v_ids,
+        array_fill(v_nonce, array[cardinality(v_ids)]),
+        v_now + v_timeout,
+        v_now + interval '5 minutes'
+      )
+      on conflict on constraint receive_attempts_pkey do update
+      set message_ids = excluded.message_ids,
+          receipt_nonces = excluded.receipt_nonces,
+          visible_at = excluded.visible_at,
+          expires_at = excluded.expires_at;
+    end if;
   end if;
 
   return query

@@ -1,5 +1,5 @@
--- The safety net under the low-water marks: finds the oldest message of every queue without them and sets
--- each mark by it. Answers the queues whose mark had passed a message, as a clock that was set back can
+-- The safety net under the low-water marks: finds the oldest message, or group, of every queue without them and sets
+-- the marks by it. Answers the queues with a mark that had passed one, as a clock that was set back can
 -- cause; their messages are received from now on.
 create or replace function trunkline._rescan_low_water_marks()
 returns table (queue_id bigint, visible_from timestamptz)
@@ -16,22 +16,24 @@ begin
 
   return query
   with rescanned as materialized (
-    select progress.queue_id, progress.visible_from as before, mark.visible_from as after
+    select
+      progress.queue_id,
+      mark.visible_from,
+      mark.drained_from,
+      mark.visible_from < progress.visible_from or mark.drained_from < progress.drained_from as had_passed
     from trunkline.queue_progress as progress
     join trunkline.queues as queue on queue.id = progress.queue_id
-    cross join lateral (
-      select trunkline._low_water_mark(progress.queue_id, v_settled_at, '-infinity') as visible_from
-    ) as mark
-    where mark.visible_from is distinct from progress.visible_from
+    cross join lateral trunkline._low_water_marks(progress.queue_id, v_settled_at, '-infinity') as mark
+    where (mark.visible_from, mark.drained_from) <> (progress.visible_from, progress.drained_from)
   ),
   moved as (
     update trunkline.queue_progress as progress
-    set visible_from = rescanned.after
+    set visible_from = rescanned.visible_from, drained_from = rescanned.drained_from
     from rescanned
     where progress.queue_id = rescanned.queue_id
   )
-  select rescanned.queue_id, rescanned.after
+  select rescanned.queue_id, rescanned.visible_from
   from rescanned
-  where rescanned.after < rescanned.before;
+  where rescanned.had_passed;
 end
 $$;

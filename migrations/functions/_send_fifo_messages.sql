@@ -8,7 +8,8 @@
 -- taken before a sequence number is drawn and held until then. Raises TQ001 when the queue is gone.
 --
 -- p_may_wait false is for a transaction of its own: it raises TQ006 instead of waiting for another
--- transaction that sends to the group, or 55P03 for one that sends with the same deduplication id.
+-- transaction that sends to the group, or 55P03 for one that sends with the same deduplication id or is at a group that
+-- has just been emptied.
 create or replace function trunkline._send_fifo_messages(
   p_queue_id bigint,
   p_bodies text[],
@@ -92,10 +93,6 @@ begin
       v_now
     ) as known;
 
-    if not p_may_wait then
-      perform set_config('lock_timeout', v_lock_timeout, true);
-    end if;
-
     with stored as (
       insert into trunkline.messages (
         queue_id, id, visible_at, sent_at, message_id, sender_id, group_id, deduplication_id, trace_header,
@@ -133,6 +130,10 @@ begin
       where accepted.is_first
     ) as opened
     where opened.ids is not null;
+
+    if not p_may_wait then
+      perform set_config('lock_timeout', v_lock_timeout, true);
+    end if;
   end if;
 
   return query

@@ -69,19 +69,24 @@ begin
       group by folded.queue_id
     ),
     moved as (
-      insert into trunkline.queue_progress as progress (queue_id, added, removed, folded_through, visible_from)
+      insert into trunkline.queue_progress as progress (
+        queue_id, added, removed, folded_through, visible_from, drained_from
+      )
       select
         active.queue_id,
         active.added,
         active.removed,
         v_settlement.settled_delta_id,
-        trunkline._low_water_mark(active.queue_id, v_settlement.settled_at)
+        mark.visible_from,
+        mark.drained_from
       from active
+      cross join lateral trunkline._low_water_marks(active.queue_id, v_settlement.settled_at) as mark
       on conflict (queue_id) do update
       set added = progress.added + excluded.added,
           removed = progress.removed + excluded.removed,
           folded_through = excluded.folded_through,
           visible_from = greatest(progress.visible_from, excluded.visible_from),
+          drained_from = greatest(progress.drained_from, excluded.drained_from),
           sampled_at = case when progress.sampled_at > v_now - interval '5 minutes' then progress.sampled_at end
     )
     select count(*) into v_folded from folded;

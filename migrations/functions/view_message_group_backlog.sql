@@ -33,6 +33,7 @@ select
   head.sent_at
 from trunkline.queues as queue
 join trunkline.message_groups as drained on drained.queue_id = queue.id and drained.drained_at is not null
+  and not drained.is_empty
 cross join lateral trunkline._report_group_head(
   queue.id, drained.group_id, drained.head_id, statement_timestamp() - make_interval(secs => queue.message_retention_seconds)
 ) as head;

@@ -209,10 +209,22 @@ export async function forgetHistory(
   return Number(rows[0]?.forgotten);
 }
 
-export async function groupRows(connection: Connection, queueId: string): Promise<string[]> {
-  const { rows } = await connection.query<{ group_id: string }>(
-    'select group_id from trunkline.message_groups where queue_id = $1 order by group_id',
+/** What is known of the groups of a queue: which have a row, and what it says. */
+export async function groupRows(
+  connection: Connection,
+  queueId: string,
+): Promise<Record<string, 'in use' | 'drained' | 'empty'>> {
+  const { rows } = await connection.query<{
+    group_id: string;
+    state: 'in use' | 'drained' | 'empty';
+  }>(
+    `select
+      name.group_id,
+      case when known.is_empty then 'empty' when known.drained_at is null then 'in use' else 'drained' end as state
+    from trunkline.message_group_names as name
+    full join trunkline.message_groups as known using (queue_id, group_id)
+    where queue_id = $1`,
     [queueId],
   );
-  return rows.map((row) => row.group_id);
+  return Object.fromEntries(rows.map((row) => [row.group_id, row.state]));
 }

@@ -302,7 +302,7 @@ describe("A group's row", () => {
   );
 
   it.each(doors)(
-    'goes when $door has deleted the last message and the send rolls back',
+    'is empty when $door has deleted the last message and the send rolls back, and goes a minute later',
     async ({ isOwnTransaction }) => {
       const { queueId, head } = await queueWithHeadInFlight('1');
       const ann = await openParty(database);
@@ -310,24 +310,30 @@ describe("A group's row", () => {
       await send(ann.client, queueId, 'g', '2');
       await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction });
       await ann.rollback();
-      expect(await groupRows(pool, queueId)).toEqual(['g']);
+      expect(await groupRows(pool, queueId)).toEqual({ g: 'drained' });
       await forgetHistory(pool, 1_000);
-      expect(await groupRows(pool, queueId)).toEqual([]);
+      expect(await groupRows(pool, queueId)).toEqual({ g: 'empty' });
+      await forgetHistory(pool, 1_000, new Date(Date.now() + 50_000));
+      expect(await groupRows(pool, queueId)).toEqual({ g: 'empty' });
+      await forgetHistory(pool, 1_000, new Date(Date.now() + 61_000));
+      expect(await groupRows(pool, queueId)).toEqual({});
       await send(pool, queueId, 'g', '3');
       expect(await receiveBodies(pool, queueId)).toEqual(['3']);
     },
   );
 
-  it('goes at once when the server deletes the last message, and later otherwise', async () => {
+  it('is empty at once when the server deletes the last message, and later otherwise', async () => {
     for (const { isOwnTransaction } of doors) {
       const { queueId, head } = await queueWithHeadInFlight('1');
       await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction });
-      expect(await groupRows(pool, queueId)).toEqual(isOwnTransaction ? [] : ['g']);
+      expect(await groupRows(pool, queueId)).toEqual({
+        g: isOwnTransaction ? 'empty' : 'drained',
+      });
     }
   });
 
   it.each(['commits', 'rolls back'] as const)(
-    'is waited for by a send when its removal %s afterwards',
+    'is waited for by a send when the deletion that leaves it empty %s afterwards',
     async (end) => {
       const { queueId, head } = await queueWithHeadInFlight('1');
       const [ann, bob] = [await openParty(database), await openParty(database)];
@@ -385,11 +391,8 @@ describe("A group's row", () => {
 
   it('that is drained is not removed when it has a message', async () => {
     const queueId = await queueWithDrainedGroup();
-    const { rows } = await pool.query<{ removed: string }>(
-      `select trunkline._remove_drained_groups($1, '{g}') as removed`,
-      [queueId],
-    );
-    expect(rows).toEqual([{ removed: '0' }]);
+    await forgetHistory(pool, 1_000);
+    expect(await groupRows(pool, queueId)).toEqual({ g: 'in use' });
     expect(await receiveBodies(pool, queueId)).toEqual(['2']);
   });
 
@@ -424,6 +427,56 @@ describe("A group's row", () => {
     expect(await receiveBodies(pool, queueId)).toEqual(['2']);
   });
 
+  it('that is empty is used again by a send, and is in order', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+    await send(pool, queueId, 'g', '2');
+    await send(pool, queueId, 'g', '3');
+    expect(await groupRows(pool, queueId)).toEqual({ g: 'in use' });
+    expect(await receiveBodies(pool, queueId)).toEqual(['2', '3']);
+  });
+
+  it.each(['commits', 'rolls back'] as const)(
+    'that is empty, while a second deletion of its last message %s, keeps no message from consumers',
+    async (end) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      const [ann, bob, eve] = [
+        await openParty(database),
+        await openParty(database),
+        await openParty(database),
+      ];
+      await ann.begin();
+      await deleteAll(ann.client, queueId, [head.receiptHandle], { isOwnTransaction: true });
+      await bob.begin();
+      const second = deleteAll(bob.client, queueId, [head.receiptHandle]);
+      await bob.isKeptWaiting();
+      await ann.commit();
+      expect(await second).toEqual(['missing']);
+
+      await expect(send(pool, queueId, 'g', '2', { mayWait: false })).rejects.toMatchObject({
+        code: '55P03',
+      });
+      const sent = send(eve.client, queueId, 'g', '2');
+      await eve.isKeptWaiting();
+      await (end === 'commits' ? bob.commit() : bob.rollback());
+      await sent;
+      expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+    },
+  );
+
+  it('that is empty is not removed when it is in use by then', async () => {
+    const { queueId, head } = await queueWithHeadInFlight('1');
+    await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '2');
+    await forgetHistory(pool, 1_000, new Date(Date.now() + 61_000));
+    await ann.commit();
+    await forgetHistory(pool, 1_000, new Date(Date.now() + 61_000));
+    expect(await groupRows(pool, queueId)).toEqual({ g: 'in use' });
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
   it('that is drained and filled again and again does not starve others', async () => {
     const queueId = await createFifoQueue(pool);
     await send(pool, queueId, 'g', 'first');
@@ -438,14 +491,33 @@ describe("A group's row", () => {
     expect(seen).toContain('h');
   });
 
-  it.each(['repeatable read', 'serializable'] as const)(
-    'that was removed since the snapshot of a %s transaction costs no message',
-    async (isolation) => {
+  const sinceThen = {
+    'left empty': async (queueId: string, handle: string) => {
+      await deleteAll(pool, queueId, [handle], { isOwnTransaction: true });
+    },
+    drained: async (queueId: string, handle: string) => {
+      await deleteAll(pool, queueId, [handle]);
+    },
+    removed: async (queueId: string, handle: string) => {
+      await deleteAll(pool, queueId, [handle], { isOwnTransaction: true });
+      await forgetHistory(pool, 1_000, new Date(Date.now() + 61_000));
+      expect(await groupRows(pool, queueId)).toEqual({});
+    },
+  };
+  const isolations = ['repeatable read', 'serializable'] as const;
+
+  it.each(
+    isolations.flatMap((isolation) =>
+      (['left empty', 'drained', 'removed'] as const).map((change) => ({ isolation, change })),
+    ),
+  )(
+    'that was $change since the snapshot of a $isolation transaction costs no message',
+    async ({ isolation, change }) => {
       const { queueId, head } = await queueWithHeadInFlight('1');
       const ann = await openParty(database);
       await ann.begin(isolation);
       await ann.client.query('select from trunkline.queues');
-      await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+      await sinceThen[change](queueId, head.receiptHandle);
       const isSent = await send(ann.client, queueId, 'g', '2')
         .then(() => ann.commit())
         .then(

@@ -28,6 +28,7 @@ async function historyRows(queueId: string): Promise<number | undefined> {
       (select count(*) from trunkline.deduplications where queue_id = $1)
       + (select count(*) from trunkline.receive_attempts where queue_id = $1)
       + (select count(*) from trunkline.message_groups where queue_id = $1)
+      + (select count(*) from trunkline.message_group_names where queue_id = $1)
     )::integer as count`,
     [queueId],
   );
@@ -52,7 +53,8 @@ describe('Messages past their retention', () => {
       delayed: 0,
     });
     await forgetHistory(pool, 100, later(400));
-    expect(await groupRows(pool, queueId)).toEqual([]);
+    await forgetHistory(pool, 100, later(460));
+    expect(await groupRows(pool, queueId)).toEqual({});
   });
 
   it('do not come back by a repeated receive', async () => {
@@ -88,7 +90,10 @@ describe('The janitor', () => {
       const handles = received.map(({ receiptHandle }) => receiptHandle);
       await deleteAll(pool, queueId, handles, { now: start });
     }
-    expect(await historyRows(queueId)).toBe(42);
+    expect(await historyRows(queueId)).toBe(62);
+    // The groups are seen to be empty, and a minute later they go.
+    await forgetHistory(pool, 1_000, later(239));
+    expect(await historyRows(queueId)).toBe(62);
     await forgetHistory(pool, 1_000, later(299));
     expect(await historyRows(queueId)).toBe(22);
     await forgetHistory(pool, 1_000, later(300));
@@ -104,7 +109,7 @@ describe('The janitor', () => {
       { now: start },
     );
     const now = later(300);
-    for (const left of [10 + 1 - 4, 10 + 1 - 8, 1, 1]) {
+    for (const left of [10 + 2 - 4, 10 + 2 - 8, 2, 2]) {
       await forgetHistory(pool, 4, now);
       expect(await historyRows(queueId)).toBe(left);
     }
