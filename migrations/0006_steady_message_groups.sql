@@ -41,3 +41,4 @@ alter table trunkline.queue_progress add column drained_from timestamptz not nul
 drop function if exists trunkline._refresh_message_groups(trunkline.queues, trunkline.locked_group[], timestamptz);
 drop function if exists trunkline._low_water_mark(bigint, timestamptz, timestamptz);
 drop function if exists trunkline._remove_drained_groups(bigint, text[]);
+drop function if exists trunkline._receive_fifo_messages(bigint, integer, integer, integer, text, timestamptz, boolean);

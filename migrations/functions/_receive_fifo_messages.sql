@@ -1,17 +1,18 @@
--- Receives up to p_limit messages of a FIFO queue: as many as there are of the group that waits longest,
--- in order, then of the next groups. Within a group it stops at the first message that is not visible.
+-- Receives messages of a FIFO queue for one or more callers, up to p_limits each: as many as there are of the group that
+-- waits longest, in order, then of the next groups. Within a group it stops at the first message that is not visible,
+-- and a group goes to one caller. A row's entry is the caller's place in p_limits.
 --
--- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, a repeat within five
--- minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
+-- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, which is for one caller, a repeat
+-- within five minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
 -- them was deleted, changed or received again since. With p_is_own_transaction a repeat waits only briefly for
 -- others that have its messages, and then raises 55P03. Raises TQ001 when the queue is gone.
 --
 -- Group rows are locked first, passing over those that others have; their messages are read in a later
--- statement, so from a snapshot taken under the lock. The first round locks one group, since one may have
+-- statement, so from a snapshot taken under the lock. The first round locks one group for each caller, since one may have
 -- all that is asked for; the next as many as messages are still wanted.
 create or replace function trunkline._receive_fifo_messages(
   p_queue_id bigint,
-  p_limit integer,
+  p_limits integer[],
   p_visibility_timeout_seconds integer,
   p_in_flight_limit integer,
   p_attempt_id text default null,
@@ -19,6 +20,7 @@ create or replace function trunkline._receive_fifo_messages(
   p_is_own_transaction boolean default false
 )
 returns table (
+  entry integer,
   message_id uuid,
   receipt_handle text,
   body text,
@@ -48,8 +50,11 @@ declare
     secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)
   );
   v_now timestamptz;
-  v_limit integer;
-  v_wanted integer;
+  v_room integer;
+  -- Messages that each caller still wants.
+  v_wanted integer[];
+  -- The callers that get the groups of this round, in the order of groups.
+  v_takers integer[];
   v_progress trunkline.queue_progress;
   v_ids bigint[] := '{}';
   v_groups trunkline.locked_group[];
@@ -59,6 +64,8 @@ declare
   v_found_places tid[];
   v_group_places tid[] := '{}';
   v_found_group_places tid[];
+  v_entries integer[] := '{}';
+  v_found_entries integer[];
   v_idle trunkline.locked_group[];
   -- As in _receive_messages.
   v_nonce constant uuid := gen_random_uuid();
@@ -70,17 +77,30 @@ begin
     -- A repeat that comes while the first is under way waits for it, and then finds what it returned.
     perform pg_advisory_xact_lock(hashtextextended('receive attempt ' || p_attempt_id, p_queue_id));
     v_ids := trunkline._repeat_receive(v_queue, p_attempt_id, v_timeout, p_now);
+    v_entries := array_fill(1, array[cardinality(v_ids)]);
   end if;
 
   if cardinality(v_ids) = 0 then
     v_now := coalesce(p_now, clock_timestamp());
     select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
-    v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now));
+    v_room := trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now);
+    v_wanted := array(
+      select
+        greatest(least(caller.wanted, v_room - sum(caller.wanted) over (order by caller.entry) + caller.wanted), 0)
+      from unnest(p_limits) with ordinality as caller (wanted, entry)
+      order by caller.entry
+    );
 
-    while cardinality(v_ids) < v_limit loop
+    while 0 < any (v_wanted) loop
+      v_takers := array(
+        select caller.entry
+        from unnest(v_wanted) with ordinality as caller (wanted, entry)
+        cross join generate_series(1, case when v_tried = '{}' then least(caller.wanted, 1) else caller.wanted end)
+        order by caller.entry
+      );
       v_groups := trunkline._claim_message_groups(
         v_queue,
-        case when v_tried = '{}' then 1 else v_limit - cardinality(v_ids) end,
+        cardinality(v_takers),
         array(select tried.group_id from unnest(v_tried) as tried),
         v_now
       );
@@ -88,21 +108,25 @@ begin
       v_tried := v_tried || v_groups;
 
       select
-        coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
-        coalesce(array_agg(walked.place order by walked.position, walked.id) filter (where walked.id is not null), '{}'),
-        coalesce(
-          array_agg(walked.group_place order by walked.position, walked.id) filter (where walked.id is not null), '{}'
-        ),
+        coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.is_taken), '{}'),
+        coalesce(array_agg(walked.place order by walked.position, walked.id) filter (where walked.is_taken), '{}'),
+        coalesce(array_agg(walked.group_place order by walked.position, walked.id) filter (where walked.is_taken), '{}'),
+        coalesce(array_agg(walked.entry order by walked.position, walked.id) filter (where walked.is_taken), '{}'),
         coalesce(
           array_agg(row(walked.group_id, walked.head_id, walked.group_place)::trunkline.locked_group)
             filter (where walked.id is null),
           '{}'
         )
-      into v_found, v_found_places, v_found_group_places, v_idle
+      into v_found, v_found_places, v_found_group_places, v_found_entries, v_idle
       from (
         select
-          claimed.position, claimed.group_id, claimed.head_id, claimed.place as group_place, free.id, free.place
-        from unnest(v_groups) with ordinality as claimed (group_id, head_id, place, position)
+          claimed.*,
+          free.id,
+          free.place,
+          free.id is not null
+            and row_number() over (partition by claimed.entry order by claimed.position, free.id) <= v_wanted[claimed.entry]
+            as is_taken
+        from unnest(v_groups, v_takers) with ordinality as claimed (group_id, head_id, group_place, entry, position)
         left join lateral (
           select message.id, message.place
           from (
@@ -120,21 +144,29 @@ begin
                 and message.deduplication_id is not null
                 and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
               order by message.group_id, message.id
-              limit v_limit - cardinality(v_ids)
+              limit v_wanted[claimed.entry]
             ) as listed
           ) as message
           where message.is_free
         ) as free on true
+        where claimed.group_id is not null
       ) as walked;
 
       if v_idle <> '{}' then
         -- As below: read after rows are locked.
         perform trunkline._refresh_message_groups(v_queue, v_idle, coalesce(p_now, clock_timestamp()));
       end if;
-      v_wanted := v_limit - cardinality(v_ids);
-      v_ids := v_ids || v_found[1 : v_wanted];
-      v_places := v_places || v_found_places[1 : v_wanted];
-      v_group_places := v_group_places || v_found_group_places[1 : v_wanted];
+      v_ids := v_ids || v_found;
+      v_places := v_places || v_found_places;
+      v_group_places := v_group_places || v_found_group_places;
+      v_entries := v_entries || v_found_entries;
+      v_wanted := array(
+        select caller.wanted - count(found.entry)
+        from unnest(v_wanted) with ordinality as caller (wanted, entry)
+        left join unnest(v_found_entries) as found (entry) using (entry)
+        group by caller.entry, caller.wanted
+        order by caller.entry
+      );
     end loop;
 
     if v_ids = '{}' then
@@ -182,6 +214,7 @@ begin
 
   return query
   select
+    received.entry,
     message.message_id,
     trunkline._receipt_handle(v_queue.receipt_key, message.id, message.receipt_nonce),
     message.body,
@@ -195,13 +228,13 @@ begin
     message.id,
     message.trace_header,
     message.dead_letter_source_arn
-  from unnest(v_ids) with ordinality as received (id, position)
+  from unnest(v_ids, v_entries) with ordinality as received (id, entry, position)
   cross join lateral (
     select *
     from trunkline.messages as found
     where found.queue_id = p_queue_id and found.id = received.id
     limit 1
   ) as message
-  order by received.position;
+  order by received.entry, received.position;
 end
 $$;

@@ -53,7 +53,7 @@ begin
       received.first_received_at, received.receive_count, received.group_id, received.deduplication_id,
       trunkline._sequence_number(received.sequence_number), received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_fifo_messages(
-      v_queue.id, max_number_of_messages, v_timeout_seconds, v_settings.in_flight_limit_fifo, receive_request_attempt_id
+      v_queue.id, array[max_number_of_messages], v_timeout_seconds, v_settings.in_flight_limit_fifo, receive_request_attempt_id
     ) as received;
   else
     return query

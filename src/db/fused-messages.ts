@@ -23,9 +23,6 @@ const sendCapacity = 100;
 /** Handles are small, and a hundred connections that receive ten each should need a few statements only. */
 const handleCapacity = 500;
 
-/** Each receive of a FIFO queue takes some tenths of a millisecond by itself. */
-const fifoReceiveCapacity = 100;
-
 /** Statements' worth of work that may gather: more would only grow the wait and the memory. */
 const gatheredStatements = 60;
 
@@ -34,6 +31,16 @@ const sizeOfWeightBytes = 8 * 1024;
 
 function weighMessage({ sizeBytes }: { sizeBytes: number }): number {
   return Math.ceil(sizeBytes / sizeOfWeightBytes);
+}
+
+/** Only receives that hide their messages for the same time can be one statement. */
+function receiveKey(queueId: QueueId, { visibilityTimeoutSeconds }: ReceiveRequest): string {
+  return `${queueId} ${visibilityTimeoutSeconds ?? 'default'}`;
+}
+
+function queueOf(key: string): QueueId {
+  const [queueId = ''] = key.split(' ');
+  return queueId;
 }
 
 /** Data that PostgreSQL does not take (class 22), or somebody in the way of one of the items. */
@@ -118,9 +125,9 @@ export class FusedMessages {
       statementCapacity: handleCapacity,
     });
     this.#fifoReceives = fuse({
-      run: (queueId, requests) => store.receiveFifoMessages(queueId, requests),
+      run: (key, requests) => this.#receiveFifoTogether(key, requests),
       weigh: ({ limit }) => limit,
-      statementCapacity: fifoReceiveCapacity,
+      statementCapacity: handleCapacity,
     });
     this.#deletes = fuse({
       run: (queueId, handles) => store.deleteMessages(queueId, handles),
@@ -157,24 +164,28 @@ export class FusedMessages {
   }
 
   async receive(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
-    // Only receives that hide their messages for the same time can be one statement.
-    const key = `${queueId} ${request.visibilityTimeoutSeconds ?? 'default'}`;
-    const [received] = await this.#receives.submit(key, [request]);
+    const [received] = await this.#receives.submit(receiveKey(queueId, request), [request]);
     return received ?? [];
   }
 
   async receiveFifo(queueId: QueueId, request: ReceiveRequest): Promise<ReceivedMessage[]> {
-    const [received] = await this.#fifoReceives.submit(queueId, [request]);
+    const [received] = await this.#fifoReceives.submit(receiveKey(queueId, request), [request]);
     return received ?? [];
   }
 
   /** A receive that can be repeated. It may have to wait for the first to end, so it goes alone. */
-  receiveFifoAttempt(
+  async receiveFifoAttempt(
     queueId: QueueId,
     request: ReceiveRequest,
     attemptId: string,
   ): Promise<ReceivedMessage[]> {
-    return this.#store.receiveFifoAttempt(queueId, request, attemptId);
+    const [received] = await this.#store.receiveFifoMessages(
+      queueId,
+      [request.limit],
+      request,
+      attemptId,
+    );
+    return received ?? [];
   }
 
   delete(queueId: QueueId, receiptHandles: readonly string[]): Promise<DeleteOutcome[]> {
@@ -204,13 +215,25 @@ export class FusedMessages {
     key: string,
     requests: readonly ReceiveRequest[],
   ): Promise<ReceivedMessage[][]> {
-    const [queueId = ''] = key.split(' ');
     const [first] = requests;
     if (first === undefined) {
       return [];
     }
     const limit = requests.reduce((total, request) => total + request.limit, 0);
-    const received = await this.#store.receiveMessages(queueId, { ...first, limit });
+    const received = await this.#store.receiveMessages(queueOf(key), { ...first, limit });
     return requests.map((request) => received.splice(0, request.limit));
+  }
+
+  /** One claim for all too, but a message group goes to one caller, so the statement shares them out. */
+  async #receiveFifoTogether(
+    key: string,
+    requests: readonly ReceiveRequest[],
+  ): Promise<ReceivedMessage[][]> {
+    const [first] = requests;
+    if (first === undefined) {
+      return [];
+    }
+    const limits = requests.map((request) => request.limit);
+    return await this.#store.receiveFifoMessages(queueOf(key), limits, first);
   }
 }

@@ -165,46 +165,25 @@ export class MessageStore {
     );
   }
 
-  /** Several receives, one after the other, so that each has message groups of its own. */
+  /** For callers with limits of their own, each of which gets other message groups. */
   async receiveFifoMessages(
     queueId: QueueId,
-    requests: readonly ReceiveRequest[],
+    limits: readonly number[],
+    request: Omit<ReceiveRequest, 'limit'>,
+    attemptId?: string,
   ): Promise<ReceivedMessage[][]> {
-    const rows = await runStatement<ReceivedMessage & QueryResultRow & { entry: string }>(
+    const rows = await runStatement<ReceivedMessage & QueryResultRow & { entry: number }>(
       this.#pool,
-      `select caller.entry, ${receivedColumns}
-      from unnest($2::integer[], $3::integer[], $4::integer[]) with ordinality
-        as caller (message_limit, visibility_timeout_seconds, in_flight_limit, entry)
-      cross join lateral trunkline._receive_fifo_messages(
-        $1, caller.message_limit, caller.visibility_timeout_seconds, caller.in_flight_limit,
-        p_is_own_transaction => true
-      )`,
-      [
-        queueId,
-        requests.map((request) => request.limit),
-        requests.map((request) => request.visibilityTimeoutSeconds),
-        requests.map((request) => request.inFlightLimit),
-      ],
-    );
-    const received: ReceivedMessage[][] = requests.map(() => []);
-    for (const { entry, ...message } of rows) {
-      received[Number(entry) - 1]?.push(message);
-    }
-    return received;
-  }
-
-  async receiveFifoAttempt(
-    queueId: QueueId,
-    request: ReceiveRequest,
-    attemptId: string,
-  ): Promise<ReceivedMessage[]> {
-    return await runStatement<ReceivedMessage & QueryResultRow>(
-      this.#pool,
-      `select ${receivedColumns} from trunkline._receive_fifo_messages(
+      `select entry, ${receivedColumns} from trunkline._receive_fifo_messages(
         $1, $2, $3, $4, $5, p_is_own_transaction => true
       )`,
-      [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit, attemptId],
+      [queueId, limits, request.visibilityTimeoutSeconds, request.inFlightLimit, attemptId],
     );
+    const received: ReceivedMessage[][] = limits.map(() => []);
+    for (const { entry, ...message } of rows) {
+      received[entry - 1]?.push(message);
+    }
+    return received;
   }
 
   async deleteMessages(

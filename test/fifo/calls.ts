@@ -142,7 +142,7 @@ export async function receive(
       body,
       sequence_number as "sequence",
       receive_count as "receiveCount"
-    from trunkline._receive_fifo_messages($1, $2, $3, $4, $5, $6)`,
+    from trunkline._receive_fifo_messages($1, array[$2]::integer[], $3, $4, $5, $6)`,
     [
       queueId,
       options.limit ?? 10,

@@ -92,7 +92,7 @@ async function explainReceive(session: Client, queueId: string, expectedMessages
   await session.query('begin');
   const { rows } = await session.query<{ 'QUERY PLAN': string }>(
     `explain (analyze, buffers, timing off, costs off)
-    select * from trunkline._receive_fifo_messages(${queueId}, 10, 30, 20000)`,
+    select * from trunkline._receive_fifo_messages(${queueId}, array[10], 30, 20000)`,
   );
   await session.query('rollback');
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -219,7 +219,7 @@ describe('Groups that drain and fill again', { timeout: 120_000 }, () => {
       await session.query('begin');
       const receiving = await explain(
         session,
-        'trunkline._receive_fifo_messages($1, 10, 30, 20000)',
+        'trunkline._receive_fifo_messages($1, array[10], 30, 20000)',
         [queueId],
       );
       await session.query('rollback');
