@@ -3,8 +3,8 @@
  *
  * While a statement is running, what arrives for the same key gathers and goes with the next one. On an idle
  * server a request goes at once and alone, so fusing adds no waiting; under load the cost of a round trip, a
- * plan and a commit is shared by all that came in the meantime. A statement that takes long, behind a slow disk
- * or somebody's lock, is not waited for: the next goes beside it. A caller is answered only after the statement
+ * plan and a commit is shared by all that came in the meantime. When the next statement has a full load, or the one
+ * that runs takes long, behind a slow disk or somebody's lock, then the next goes beside it. A caller is answered only after the statement
  * that carried its work has committed.
  */
 export interface FuserOptions<Item, Result> {
@@ -16,7 +16,7 @@ export interface FuserOptions<Item, Result> {
   statementCapacity: number;
   /** Statements of one key at once, so that no key takes the whole pool. */
   statementsPerKey: number;
-  /** How long a statement may take before the next goes beside it. */
+  /** How long a statement may take before the next goes beside it, full or not. */
   slowAfterMs: number;
   /** Weight of all that may gather; beyond it callers are turned away. */
   gatheringCapacity: number;
@@ -40,6 +40,7 @@ interface Lane<Item, Result> {
   running: number;
   lastStartedAtMs: number;
   gathered: Submission<Item, Result>[];
+  gatheredWeight: number;
   slowTimer: NodeJS.Timeout | undefined;
 }
 
@@ -81,10 +82,17 @@ export class Fuser<Item, Result> {
     return new Promise((resolve, reject) => {
       let lane = this.#lanes.get(key);
       if (lane === undefined) {
-        lane = { running: 0, lastStartedAtMs: 0, gathered: [], slowTimer: undefined };
+        lane = {
+          running: 0,
+          lastStartedAtMs: 0,
+          gathered: [],
+          gatheredWeight: 0,
+          slowTimer: undefined,
+        };
         this.#lanes.set(key, lane);
       }
       lane.gathered.push({ items, isAlone, weight, resolve, reject });
+      lane.gatheredWeight += weight;
       this.#gatheredWeight += weight;
       this.#start(key, lane);
     });
@@ -112,12 +120,13 @@ export class Fuser<Item, Result> {
     }
   }
 
-  /** Two statements at once would only halve what each carries, unless the first takes long. */
-  #mayStart({ running, lastStartedAtMs }: Lane<Item, Result>): boolean {
-    const { statementsPerKey, slowAfterMs } = this.#options;
+  /** Two statements at once would only halve what each carries, unless there is enough for two or the first takes long. */
+  #mayStart({ running, lastStartedAtMs, gatheredWeight }: Lane<Item, Result>): boolean {
+    const { statementsPerKey, statementCapacity, slowAfterMs } = this.#options;
     return (
       running === 0 ||
-      (running < statementsPerKey && performance.now() - lastStartedAtMs >= slowAfterMs)
+      (running < statementsPerKey &&
+        (gatheredWeight >= statementCapacity || performance.now() - lastStartedAtMs >= slowAfterMs))
     );
   }
 
@@ -136,6 +145,7 @@ export class Fuser<Item, Result> {
         break;
       }
     }
+    lane.gatheredWeight -= weight;
     this.#gatheredWeight -= weight;
     return lane.gathered.splice(0, count);
   }

@@ -132,6 +132,16 @@ describe('fusing', () => {
     expect(await fourth).toEqual(['d done']);
   });
 
+  it('starts the next beside another when it has a full load, and no more than allowed', () => {
+    const { fuser, statements } = open({ statementsPerKey: 2 });
+    void fuser.submit('queue', ['a']);
+    void fuser.submit('queue', ['b', 'c', 'd']);
+    expect(statements.map(({ items }) => items)).toEqual([['a']]);
+    void fuser.submit('queue', ['e']);
+    void fuser.submit('queue', ['f', 'g', 'h', 'i']);
+    expect(statements.map(({ items }) => items)).toEqual([['a'], ['b', 'c', 'd', 'e']]);
+  });
+
   it('lets an item fail alone', async () => {
     const { fuser, statements } = open();
     void fuser.submit('queue', ['first']);
