@@ -38,11 +38,12 @@ declare
   v_drained tid[];
 begin
   select
-    array_agg(sent.group_id) filter (where known.place is null),
-    array_agg(sent.id) filter (where known.place is null),
+    -- In the order sent, which is then their order among equals.
+    array_agg(sent.group_id order by sent.id) filter (where known.place is null),
+    array_agg(sent.id order by sent.id) filter (where known.place is null),
     array_agg(known.place) filter (where known.place is not null),
-    array_agg(sent.group_id) filter (where known.is_empty),
-    array_agg(sent.id) filter (where known.is_empty),
+    array_agg(sent.group_id order by sent.id) filter (where known.is_empty),
+    array_agg(sent.id order by sent.id) filter (where known.is_empty),
     array_agg(known.place) filter (
       where known.drained_at is not null
         and not known.is_empty
@@ -85,7 +86,10 @@ begin
   if v_empty_groups is not null then
     v_empty := array(
       select locked.place
-      from unnest(v_empty_groups) with ordinality as given (group_id, position)
+      from (
+        -- Locked in the order in which consumers lock groups.
+        select * from unnest(v_empty_groups) with ordinality as opened (group_id, position) order by opened.group_id
+      ) as given
       cross join lateral (
         select known.ctid as place
         from trunkline.message_groups as known

@@ -58,7 +58,9 @@ declare
   v_progress trunkline.queue_progress;
   v_ids bigint[] := '{}';
   v_groups trunkline.locked_group[];
-  v_tried trunkline.locked_group[] := '{}';
+  -- Groups that gave messages or have none to give.
+  v_tried text[] := '{}';
+  v_newly_tried text[];
   v_found bigint[];
   v_places tid[] := '{}';
   v_found_places tid[];
@@ -98,14 +100,8 @@ begin
         cross join generate_series(1, case when v_tried = '{}' then least(caller.wanted, 1) else caller.wanted end)
         order by caller.entry
       );
-      v_groups := trunkline._claim_message_groups(
-        v_queue,
-        cardinality(v_takers),
-        array(select tried.group_id from unnest(v_tried) as tried),
-        v_now
-      );
+      v_groups := trunkline._claim_message_groups(v_queue, cardinality(v_takers), v_tried, v_now);
       exit when v_groups = '{}';
-      v_tried := v_tried || v_groups;
 
       select
         coalesce(array_agg(walked.id order by walked.position, walked.id) filter (where walked.is_taken), '{}'),
@@ -116,16 +112,18 @@ begin
           array_agg(row(walked.group_id, walked.head_id, walked.group_place)::trunkline.locked_group)
             filter (where walked.id is null),
           '{}'
-        )
-      into v_found, v_found_places, v_found_group_places, v_found_entries, v_idle
+        ),
+        array_agg(distinct walked.group_id) filter (where walked.is_taken or walked.id is null)
+      into v_found, v_found_places, v_found_group_places, v_found_entries, v_idle, v_newly_tried
       from (
         select
           claimed.*,
           free.id,
           free.place,
           free.id is not null
-            and row_number() over (partition by claimed.entry order by claimed.position, free.id) <= v_wanted[claimed.entry]
-            as is_taken
+            and row_number() over (
+              partition by claimed.entry, free.id is null order by claimed.position, free.id
+            ) <= v_wanted[claimed.entry] as is_taken
         from unnest(v_groups, v_takers) with ordinality as claimed (group_id, head_id, group_place, entry, position)
         left join lateral (
           select message.id, message.place
@@ -160,6 +158,7 @@ begin
       v_places := v_places || v_found_places;
       v_group_places := v_group_places || v_found_group_places;
       v_entries := v_entries || v_found_entries;
+      v_tried := v_tried || v_newly_tried;
       v_wanted := array(
         select caller.wanted - count(found.entry)
         from unnest(v_wanted) with ordinality as caller (wanted, entry)

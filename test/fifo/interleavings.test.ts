@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { countMessages, rescan, settle } from '../engine/calls.ts';
 import { useDatabase } from '../support/database.ts';
@@ -475,6 +476,53 @@ describe("A group's row", () => {
     await forgetHistory(pool, 1_000, new Date(Date.now() + 61_000));
     expect(await groupRows(pool, queueId)).toEqual({ g: 'in use' });
     expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
+  it.each(['commits', 'rolls back'] as const)(
+    'that is empty is waited for by a send while it is removed, when the removal %s',
+    async (end) => {
+      const { queueId, head } = await queueWithHeadInFlight('1');
+      await deleteAll(pool, queueId, [head.receiptHandle], { isOwnTransaction: true });
+      const [ann, bob] = [await openParty(database), await openParty(database)];
+      await ann.begin();
+      await forgetHistory(ann.client, 1_000, new Date(Date.now() + 61_000));
+      expect(await groupRows(ann.client, queueId)).toEqual({});
+      const sent = send(bob.client, queueId, 'g', '2');
+      await bob.isKeptWaiting();
+      await (end === 'commits' ? ann.commit() : ann.rollback());
+      await sent;
+      expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+    },
+  );
+
+  /** Moves the low-water marks on as far as they may go. */
+  async function moveMarks(queueId: string): Promise<void> {
+    for (let round = 0; round < 5; round += 1) {
+      await send(pool, queueId, 'h', `passing ${randomUUID()}`);
+      await settle(pool);
+    }
+  }
+
+  it('that is drained, though it has a message, is found when the marks have moved on', async () => {
+    const queueId = await createFifoQueue(pool);
+    await send(pool, queueId, 'g', '1');
+    const [head] = await receive(pool, queueId);
+    const ann = await openParty(database);
+    await ann.begin();
+    await deleteAll(ann.client, queueId, [head?.receiptHandle ?? '']);
+    await send(pool, queueId, 'g', '2');
+    await moveMarks(queueId);
+    await ann.commit();
+    expect(await groupRows(pool, queueId)).toMatchObject({ g: 'drained' });
+    expect(await receiveBodies(pool, queueId, { limit: 1 })).toEqual(['2']);
+    expect(await rescan(pool)).toEqual([]);
+  });
+
+  it('that is drained, though it has a message, stays in sight while the marks move on', async () => {
+    const queueId = await queueWithDrainedGroup();
+    await moveMarks(queueId);
+    expect(await receiveBodies(pool, queueId, { limit: 1 })).toEqual(['2']);
+    expect(await rescan(pool)).toEqual([]);
   });
 
   it('that is drained and filled again and again does not starve others', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { countMessages, expireMessages, purgeQueue, rescan, settle } from '../engine/calls.ts';
 import { useDatabase } from '../support/database.ts';
 import {
+  configure,
   createFifoQueue,
   deleteAll,
   forgetHistory,
@@ -64,6 +65,16 @@ describe('Messages past their retention', () => {
     await receive(pool, queueId, { ...options, now: later(50) });
     const repeat = receive(pool, queueId, { ...options, now: later(70) });
     await expect(repeat).rejects.toMatchObject({ code: 'TQ005' });
+  });
+
+  it('come back when the retention is made longer before they are removed', async () => {
+    const queueId = await createFifoQueue(pool, { message_retention_seconds: 60 });
+    await send(pool, queueId, 'g', '1', { now: start });
+    expect(await receive(pool, queueId, { now: later(61) })).toEqual([]);
+    await forgetHistory(pool, 100, later(61));
+    expect(await groupRows(pool, queueId)).toEqual({ g: 'drained' });
+    await configure(pool, queueId, { message_retention_seconds: 3_600 });
+    expect(await receiveBodies(pool, queueId, { now: later(62) })).toEqual(['1']);
   });
 
   it('hold up their group no longer than until the janitor comes', async () => {
