@@ -28,7 +28,8 @@ declare
   v_sent_after timestamptz := p_now - make_interval(secs => (p_queue).message_retention_seconds);
   v_unclear integer;
 begin
-  if p_is_own_transaction then
+  -- Under repeatable read, which a database may have as its default, the lock would come too late for what is in sight.
+  if p_is_own_transaction and current_setting('transaction_isolation') = 'read committed' then
     v_are_send_locked := array(
       select
         case

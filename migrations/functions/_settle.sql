@@ -92,9 +92,12 @@ begin
     select count(*) into v_folded from folded;
 
     -- The next candidate, and only now: one that moved on while a transaction keeps it from settling would
-    -- never settle under transactions that overlap without end.
-    v_settlement.candidate_at := v_now;
-    v_settlement.candidate_delta_id := v_last_delta_id;
+    -- never settle under transactions that overlap without end. Another call may have made the present one after this
+    -- one read the clock; it is only replaced by an earlier one when the clock was set back.
+    if v_settlement.candidate_at not between v_now and coalesce(p_now, clock_timestamp()) then
+      v_settlement.candidate_at := v_now;
+    end if;
+    v_settlement.candidate_delta_id := greatest(v_last_delta_id, v_settlement.candidate_delta_id);
     v_settlement.candidate_xid := pg_current_xact_id();
 
     update trunkline.settlement

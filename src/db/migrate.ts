@@ -7,7 +7,7 @@ import { version } from '../version.ts';
 
 /**
  * Brings the schema `trunkline` up to this version: numbered migrations first, then every function file
- * whose text changed, in one transaction.
+ * whose text changed, all in one transaction.
  */
 
 const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -125,13 +125,25 @@ async function refuseUnfit(client: Client, log: (message: string) => void): Prom
   }
 }
 
+/**
+ * A client for node-pg-migrate that leaves the transaction to its caller. node-pg-migrate would commit when the
+ * migrations are through, and until their functions are installed programs would meet new tables with old functions.
+ */
+function withoutTransactions(client: Client): Client {
+  const query = (...parameters: unknown[]) =>
+    /^(begin|commit|rollback)$/i.test(String(parameters[0]))
+      ? Promise.resolve({ rows: [] })
+      : Reflect.apply(client.query, client, parameters);
+  return Object.create(client, { query: { value: query } });
+}
+
 async function runMigrations(client: Client, log: (message: string) => void): Promise<void> {
   // Where it exists it takes no right to create schemas to go on, but `create schema if not exists` would.
   const { rows } = await client.query(`select from pg_namespace where nspname = 'trunkline'`);
   const hasSchema = rows.length > 0;
   const say = (message: string) => log(message.replace(/^[> -]+/, ''));
   await runner({
-    dbClient: client,
+    dbClient: withoutTransactions(client),
     dir: migrationsDirectory,
     direction: 'up',
     singleTransaction: true,
@@ -146,31 +158,24 @@ async function runMigrations(client: Client, log: (message: string) => void): Pr
 }
 
 async function installFunctions(client: Client, files: readonly FunctionFile[]): Promise<void> {
-  await client.query('begin');
-  try {
-    // Functions call each other in any order.
-    await client.query(`set local check_function_bodies = off`);
-    await client.query(`set local lock_timeout = '10s'`);
-    // What a role may put into other schemas is not found by name while functions are made.
-    await client.query('set local search_path = pg_catalog, pg_temp');
-    for (const { name, text, checksum } of files) {
-      await client.query(text);
-      await client.query(
-        `insert into trunkline.installed_functions as installed (name, checksum, installed_by)
-        values ($1, $2, $3)
-        on conflict (name) do update
-        set checksum = excluded.checksum,
-            installed_by = excluded.installed_by,
-            installed_at = clock_timestamp()`,
-        [name, checksum, version],
-      );
-    }
-    await client.query(await readFile(`${migrationsDirectory}/access/roles.sql`, 'utf8'));
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
+  // Functions call each other in any order.
+  await client.query(`set local check_function_bodies = off`);
+  await client.query(`set local lock_timeout = '10s'`);
+  // What a role may put into other schemas is not found by name while functions are made.
+  await client.query('set local search_path = pg_catalog, pg_temp');
+  for (const { name, text, checksum } of files) {
+    await client.query(text);
+    await client.query(
+      `insert into trunkline.installed_functions as installed (name, checksum, installed_by)
+      values ($1, $2, $3)
+      on conflict (name) do update
+      set checksum = excluded.checksum,
+          installed_by = excluded.installed_by,
+          installed_at = clock_timestamp()`,
+      [name, checksum, version],
+    );
   }
+  await client.query(await readFile(`${migrationsDirectory}/access/roles.sql`, 'utf8'));
 }
 
 async function bringUpToDate(client: Client, log: (message: string) => void): Promise<void> {
@@ -178,16 +183,27 @@ async function bringUpToDate(client: Client, log: (message: string) => void): Pr
   const known = await readMigrationNames();
   const installed = await readInstalled(client);
   refuseNewer(installed, known);
-  // Each step only where something is to do, so that a role without the right to create anything can
-  // start a server on a schema that is up to date.
-  if (known.some((name) => !installed.migrations.includes(name))) {
-    await runMigrations(client, log);
-  }
+  const isMigrationDue = known.some((name) => !installed.migrations.includes(name));
   const changed = (await readFunctionFiles()).filter(
     ({ name, checksum }) => installed.functions.get(name) !== checksum,
   );
+
+  await client.query('begin');
+  try {
+    // Each step only where something is to do, so that a role without the right to create anything can
+    // start a server on a schema that is up to date.
+    if (isMigrationDue) {
+      await runMigrations(client, log);
+    }
+    if (changed.length > 0) {
+      await installFunctions(client, changed);
+    }
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
   if (changed.length > 0) {
-    await installFunctions(client, changed);
     log(`Installed ${changed.length} functions of Trunkline ${version}.`);
   }
 }

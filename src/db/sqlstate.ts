@@ -43,6 +43,11 @@ function isOutage(error: DatabaseError): boolean {
   return /^(08|53|57|XX000)/.test(error.code ?? '');
 }
 
+/** A function, table or column that is not there: a server of a later version has changed the schema. */
+function isSchemaChanged(error: DatabaseError): boolean {
+  return /^(42883|42P01|42703)$/.test(error.code ?? '');
+}
+
 const networkFailure =
   /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
 
@@ -69,6 +74,12 @@ export function toCallerError(error: unknown): unknown {
       return new SqsError(
         'InvalidParameterValue',
         'A parameter holds the character U+0000, which cannot be part of any name or value.',
+      );
+    }
+    if (isSchemaChanged(error)) {
+      return new SqsError(
+        'ServiceUnavailable',
+        'The database has been brought up to date by a later version of the server. Try again.',
       );
     }
     const name = raised[error.code as keyof typeof raised];

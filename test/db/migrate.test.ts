@@ -77,6 +77,27 @@ describe('migrating', () => {
     );
   });
 
+  it('changes nothing when it fails half way', async () => {
+    await forbidden.pool.query(
+      `create function public.refuse() returns event_trigger language plpgsql
+      as $$begin raise exception 'no functions today'; end$$`,
+    );
+    await forbidden.pool.query(
+      `create event trigger refuse_functions on ddl_command_start
+      when tag in ('CREATE FUNCTION') execute function public.refuse()`,
+    );
+    try {
+      await expect(migrate(forbidden.url)).rejects.toThrow('no functions today');
+      const { rows } = await forbidden.pool.query(
+        `select from pg_namespace where nspname = 'trunkline'`,
+      );
+      expect(rows).toEqual([]);
+    } finally {
+      await forbidden.pool.query('drop event trigger refuse_functions');
+      await forbidden.pool.query('drop function public.refuse()');
+    }
+  });
+
   it('changes nothing when it is run again', async () => {
     const before = await fingerprint(current);
     const messages: string[] = [];
