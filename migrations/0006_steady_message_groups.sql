@@ -38,6 +38,9 @@ create index message_groups_drained_at_idx on trunkline.message_groups (queue_id
 -- No group was drained, or can still be, before this, but for empty ones: the look at drained groups starts here.
 alter table trunkline.queue_progress add column drained_from timestamptz not null default '-infinity';
 
+-- No deduplication id expires, or can still get to expire, before this: their removal starts here.
+alter table trunkline.queue_progress add column expires_from timestamptz not null default '-infinity';
+
 drop function if exists trunkline._refresh_message_groups(trunkline.queues, trunkline.locked_group[], timestamptz);
 drop function if exists trunkline._low_water_mark(bigint, timestamptz, timestamptz);
 drop function if exists trunkline._remove_drained_groups(bigint, text[]);

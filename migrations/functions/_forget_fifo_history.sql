@@ -30,6 +30,10 @@ begin
       from trunkline.deduplications as expired
       where expired.queue_id = v_queue.id
         and expired.expires_at > '-infinity'
+        and expired.expires_at >= coalesce(
+          (select progress.expires_from from trunkline.queue_progress as progress where progress.queue_id = v_queue.id),
+          '-infinity'
+        )
         and expired.expires_at <= v_now
       order by expired.expires_at
       limit p_limit

@@ -20,15 +20,19 @@ begin
       progress.queue_id,
       mark.visible_from,
       mark.drained_from,
+      mark.expires_from,
       mark.visible_from < progress.visible_from or mark.drained_from < progress.drained_from as had_passed
     from trunkline.queue_progress as progress
     join trunkline.queues as queue on queue.id = progress.queue_id
     cross join lateral trunkline._low_water_marks(progress.queue_id, v_settled_at, '-infinity') as mark
-    where (mark.visible_from, mark.drained_from) <> (progress.visible_from, progress.drained_from)
+    where (mark.visible_from, mark.drained_from, mark.expires_from)
+      <> (progress.visible_from, progress.drained_from, progress.expires_from)
   ),
   moved as (
     update trunkline.queue_progress as progress
-    set visible_from = rescanned.visible_from, drained_from = rescanned.drained_from
+    set visible_from = rescanned.visible_from,
+        drained_from = rescanned.drained_from,
+        expires_from = rescanned.expires_from
     from rescanned
     where progress.queue_id = rescanned.queue_id
   )

@@ -70,7 +70,7 @@ begin
     ),
     moved as (
       insert into trunkline.queue_progress as progress (
-        queue_id, added, removed, folded_through, visible_from, drained_from
+        queue_id, added, removed, folded_through, visible_from, drained_from, expires_from
       )
       select
         active.queue_id,
@@ -78,7 +78,8 @@ begin
         active.removed,
         v_settlement.settled_delta_id,
         mark.visible_from,
-        mark.drained_from
+        mark.drained_from,
+        mark.expires_from
       from active
       cross join lateral trunkline._low_water_marks(active.queue_id, v_settlement.settled_at) as mark
       on conflict (queue_id) do update
@@ -87,6 +88,7 @@ begin
           folded_through = excluded.folded_through,
           visible_from = greatest(progress.visible_from, excluded.visible_from),
           drained_from = greatest(progress.drained_from, excluded.drained_from),
+          expires_from = greatest(progress.expires_from, excluded.expires_from),
           sampled_at = case when progress.sampled_at > v_now - interval '5 minutes' then progress.sampled_at end
     )
     select count(*) into v_folded from folded;
