@@ -49,7 +49,14 @@ export const soak: Benchmark = {
   },
 };
 
-const tables = ['messages', 'count_deltas', 'message_groups', 'deduplications', 'receive_attempts'];
+const tables = [
+  'messages',
+  'count_deltas',
+  'message_groups',
+  'message_group_names',
+  'deduplications',
+  'receive_attempts',
+];
 
 async function sizesKb(client: Client): Promise<number[]> {
   const { rows } = await client.query<{ size_kb: string; dead: string }>(
