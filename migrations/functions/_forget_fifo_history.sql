@@ -56,10 +56,21 @@ begin
     get diagnostics v_count = row_count;
     v_forgotten := v_forgotten + v_count;
 
+    -- Few of them, so that locks are left for the drained groups below.
+    v_forgotten := v_forgotten + trunkline._remove_empty_groups(v_queue.id, least(p_limit, 64), v_now);
+  end loop;
+
+  -- Last, because consumers wait for these rows, and under an old snapshot what is above takes its time.
+  for v_queue in select * from trunkline.queues where is_fifo loop
     v_groups := array(
       select row(drained.group_id, drained.head_id, drained.ctid)::trunkline.locked_group
       from trunkline.message_groups as drained
-      where drained.queue_id = v_queue.id and not drained.is_empty and drained.drained_at is not null
+      where drained.queue_id = v_queue.id
+        and not drained.is_empty
+        and drained.drained_at >= coalesce(
+          (select progress.drained_from from trunkline.queue_progress as progress where progress.queue_id = v_queue.id),
+          '-infinity'
+        )
       -- At random, since some may have sends under way to them for long and would be in front for as long.
       order by random()
       limit p_limit
@@ -68,8 +79,6 @@ begin
     -- With a time read after rows are locked, so after the transaction has its id: settlement rests on that order.
     v_forgotten := v_forgotten + cardinality(v_groups)
       - trunkline._refresh_message_groups(v_queue, v_groups, coalesce(p_now, clock_timestamp()), true);
-
-    v_forgotten := v_forgotten + trunkline._remove_empty_groups(v_queue.id, p_limit, v_now);
   end loop;
   return v_forgotten;
 end
