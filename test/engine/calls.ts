@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import { Client } from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { TestDatabase } from '../support/database.ts';
 
 /** The engine's SQL functions as the tests call them: on any connection, at any time. */
@@ -232,6 +232,27 @@ export async function settle(connection: Connection, now?: Instant): Promise<boo
     [now],
   );
   return typeof rows[0]?.folded === 'string';
+}
+
+/** Settles what has been written to a queue by now, as soon as no transaction of another test holds that up. */
+export async function settleAll(connection: Connection, queueId: string): Promise<void> {
+  const { rows } = await connection.query<{ id: string }>(
+    'insert into trunkline.count_deltas (queue_id, added, removed) values ($1, 0, 0) returning id',
+    [queueId],
+  );
+  await expect
+    .poll(
+      async () => {
+        await settle(connection);
+        const { rowCount } = await connection.query(
+          'select from trunkline.count_deltas where id = $1',
+          [rows[0]?.id],
+        );
+        return rowCount;
+      },
+      { timeout: 40_000, interval: 20 },
+    )
+    .toBe(0);
 }
 
 /** Answers the queues whose mark was lowered. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openSession, settle } from '../engine/calls.ts';
+import { openSession, settle, settleAll } from '../engine/calls.ts';
 import { useDatabase } from '../support/database.ts';
 import {
   createFifoQueue,
@@ -184,6 +184,7 @@ describe('The cost of a receive', { timeout: 120_000 }, () => {
         await settle(pool);
       }
     }
+    await settleAll(pool, queueId);
     const later = await pages(queueId);
     await report.query('commit');
     // What was deleted since the latest low-water mark.
@@ -247,8 +248,10 @@ describe('Groups that drain and fill again', { timeout: 120_000 }, () => {
     await report.query('begin isolation level repeatable read');
     await report.query('select from trunkline.queues');
     await run(20);
+    await settleAll(pool, queueId);
     const atFirst = await measure();
     await run(300);
+    await settleAll(pool, queueId);
     const later = await measure();
     await report.query('commit');
     expect(later.send).toBeLessThan(1.5 * atFirst.send);
@@ -272,14 +275,15 @@ it('removes deduplication ids at the same cost under an old snapshot', {
     [queueId],
   );
   const pages: number[] = [];
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 19; round += 1) {
     pages.push(await explain(session, 'trunkline._forget_fifo_history(500)', []));
     await sendAll(pool, queueId, [{ group: 'g', deduplicationId: randomUUID() }]);
     await settle(pool);
   }
+  await settleAll(pool, queueId);
+  pages.push(await explain(session, 'trunkline._forget_fifo_history(500)', []));
   await report.query('commit');
   expect(await forgetHistory(pool, 500)).toBe(0);
-  // The mark is where the call before it had begun.
   const [, , early = 0] = pages;
   expect(pages.at(-1)).toBeLessThan(early + 50);
 });
