@@ -32,15 +32,15 @@ export async function fillStandard(client: Client, count: number, delaySeconds =
       from (
         select
           array_agg($3::text) as bodies,
+          array_agg(gen_random_uuid()) as message_ids,
           array_agg(256) as sizes,
           array_agg($4::integer) as delays,
-          array_agg(null::text) as nothing,
           array_agg('000000000000'::text) as senders
         from generate_series($1::integer, $2::integer)
       ) as given
-      cross join (select id from trunkline.queues) as queue
+      cross join trunkline.queues as queue
       cross join lateral trunkline._send_messages(
-        queue.id, given.bodies, given.sizes, given.delays, given.nothing, given.nothing, given.nothing, given.senders
+        queue, given.message_ids, given.bodies, given.sizes, given.delays, null, null, null, given.senders
       )`,
       [from, to, messageBody, delaySeconds],
     ),
@@ -60,16 +60,16 @@ export async function fillFifo(
       from (
         select
           array_agg($3::text) as bodies,
+          array_agg(gen_random_uuid()) as message_ids,
           array_agg(256) as sizes,
-          array_agg(null::text) as nothing,
           array_agg($5::text || number % $4::integer order by number) as groups,
           array_agg($5::text || number order by number) as deduplication_ids,
           array_agg('000000000000'::text) as senders
         from generate_series($1::integer, $2::integer) as number
       ) as given
-      cross join (select id from trunkline.queues) as queue
+      cross join trunkline.queues as queue
       cross join lateral trunkline._send_fifo_messages(
-        queue.id, given.bodies, given.sizes, given.nothing, given.nothing, given.groups, given.deduplication_ids, given.senders
+        queue, given.message_ids, given.bodies, given.sizes, null, null, given.groups, given.deduplication_ids, given.senders
       )`,
       [from, to, messageBody, groups, prefix],
     ),

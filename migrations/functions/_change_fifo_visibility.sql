@@ -6,10 +6,10 @@
 --   too_long  the message would be hidden for more than 12 hours since its receive
 --   invalid   not a receipt handle of this queue
 --
--- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone; with
--- p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction that has the group.
+-- Of several entries for one message the last one counts. With p_is_own_transaction raises 55P03 after waiting a quarter
+-- of a second for a transaction that has the group.
 create or replace function trunkline._change_fifo_visibility(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_receipt_handles text[],
   p_timeouts_seconds integer[],
   p_is_own_transaction boolean default false,
@@ -26,7 +26,6 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_ids bigint[];
   v_nonces uuid[];
   v_groups trunkline.locked_group[];
@@ -40,8 +39,8 @@ begin
   end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
-  from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;
-  v_groups := trunkline._lock_groups_of_messages(p_queue_id, v_ids);
+  from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
+  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids);
   v_now := coalesce(p_now, clock_timestamp());
 
   select
@@ -57,12 +56,12 @@ begin
         when found.id is null
           or found.receipt_nonce <> handle.nonce
           or found.visible_at <= v_now
-          or found.sent_at <= v_now - make_interval(secs => v_queue.message_retention_seconds)
+          or found.sent_at <= v_now - make_interval(secs => (p_queue).message_retention_seconds)
           then 'missing'
         when v_now - found.received_at + make_interval(secs => handle.seconds) > interval '12 hours' then 'too_long'
         else 'changed'
       end as outcome
-    from trunkline._find_messages(p_queue_id, v_ids) as found
+    from trunkline._find_messages((p_queue).id, v_ids) as found
     join unnest(v_ids, v_nonces, p_timeouts_seconds) with ordinality as handle (id, nonce, seconds, entry)
       using (entry)
   ) as judged;
@@ -77,7 +76,7 @@ begin
   ) as latest
   where message.ctid = latest.place;
 
-  perform trunkline._refresh_message_groups(v_queue, v_groups, v_now);
+  perform trunkline._refresh_message_groups(p_queue, v_groups, v_now);
   return coalesce(v_outcomes, '{}');
 end
 $$;

@@ -7,10 +7,10 @@
 --   invalid   not a receipt handle of this queue
 --
 -- As on AWS, a handle stays good for this after its timeout and after a later receive of the message.
--- Of several entries for one message the last one counts. Raises TQ001 when the queue is gone; with
--- p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction that has one of the messages.
+-- Of several entries for one message the last one counts. With p_is_own_transaction raises 55P03 after waiting a quarter
+-- of a second for a transaction that has one of the messages.
 create or replace function trunkline._change_visibility(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_receipt_handles text[],
   p_timeouts_seconds integer[],
   p_now timestamptz default null,
@@ -27,7 +27,6 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz;
   v_ids bigint[];
   v_found bigint[];
@@ -43,16 +42,16 @@ begin
   v_now := coalesce(p_now, clock_timestamp());
   v_ids := array(
     select handle.id
-    from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle
+    from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle
     order by handle.entry
   );
 
   select array_agg(message.id), array_agg(message.place), array_agg(message.received_at)
   into v_found, v_places, v_received_at
   from trunkline._lock_messages(
-    p_queue_id,
+    (p_queue).id,
     v_ids,
-    p_sent_after => v_now - make_interval(secs => v_queue.message_retention_seconds)
+    p_sent_after => v_now - make_interval(secs => (p_queue).message_retention_seconds)
   ) as message;
 
   v_outcomes := array(

@@ -1,6 +1,5 @@
--- Claims deduplication ids for messages about to be sent. One row per entry, in the order given: the
--- message id and id that the entry's sender is answered, and whether the entry is the first with its
--- deduplication id and so to be stored.
+-- Claims deduplication ids for messages about to be sent. Answers for each entry, in the order given, the message id
+-- and id that its sender is answered, and whether the entry is the first with its deduplication id and so to be stored.
 --
 -- The primary key decides, not a read: of two sends with one id at the same time the second waits for the
 -- first to commit, and then gets its ids. An id whose five minutes are over is taken over. A row that is
@@ -16,9 +15,11 @@ create or replace function trunkline._deduplicate(
   p_is_scoped_to_group boolean,
   p_message_ids uuid[],
   p_ids bigint[],
-  p_now timestamptz
+  p_now timestamptz,
+  out message_ids uuid[],
+  out ids bigint[],
+  out is_first boolean[]
 )
-returns table (entry bigint, message_id uuid, id bigint, is_first boolean)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -63,18 +64,17 @@ begin
   get diagnostics v_claimed = row_count;
   -- As nearly always: then nothing is left to look up.
   if v_claimed = cardinality(p_ids) then
-    return query
-    select given.entry, given.message_id, given.id, true
-    from unnest(p_message_ids, p_ids) with ordinality as given (message_id, id, entry);
+    message_ids := p_message_ids;
+    ids := p_ids;
+    is_first := array_fill(true, array[v_claimed::integer]);
     return;
   end if;
 
-  return query
   select
-    given.entry,
-    coalesce(given.earlier_message_id, known.message_id),
-    coalesce(given.earlier_id, known.id),
-    coalesce(known.id = given.id and given.earlier_id is null, false)
+    array_agg(coalesce(given.earlier_message_id, known.message_id) order by given.entry),
+    array_agg(coalesce(given.earlier_id, known.id) order by given.entry),
+    array_agg(coalesce(known.id = given.id and given.earlier_id is null, false) order by given.entry)
+  into message_ids, ids, is_first
   from unnest(p_deduplication_ids, p_group_ids, p_ids, v_earlier_message_ids, v_earlier_ids) with ordinality
     as given (deduplication_id, group_id, id, earlier_message_id, earlier_id, entry)
   left join lateral (
@@ -85,7 +85,6 @@ begin
       and claimed.deduplication_id = given.deduplication_id
       and claimed.scope = case when p_is_scoped_to_group then given.group_id else '' end
     limit 1
-  ) as known on true
-  order by given.entry;
+  ) as known on true;
 end
 $$;

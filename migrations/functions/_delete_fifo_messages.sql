@@ -5,13 +5,13 @@
 --   expired   the visibility timeout is over, or a later receive has the message
 --   invalid   not a receipt handle of this queue
 --
--- Deleting a group's head lets the next message go. Raises TQ001 when the queue is gone.
+-- Deleting a group's head lets the next message go.
 --
 -- p_is_own_transaction says that the transaction ends right after. Then nobody has to look again into groups that are
 -- left empty (_refresh_message_groups), and waiting for a transaction that has the group ends after a quarter of a
 -- second (55P03).
 create or replace function trunkline._delete_fifo_messages(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_receipt_handles text[],
   p_is_own_transaction boolean default false,
   p_now timestamptz default null
@@ -25,7 +25,6 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_ids bigint[];
   v_nonces uuid[];
   v_groups trunkline.locked_group[];
@@ -39,8 +38,8 @@ begin
   end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
-  from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles) as handle;
-  v_groups := trunkline._lock_groups_of_messages(p_queue_id, v_ids);
+  from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
+  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids);
   v_now := coalesce(p_now, clock_timestamp());
 
   select
@@ -57,16 +56,16 @@ begin
         when found.visible_at > v_now and found.receipt_nonce = handle.nonce then 'deleted'
         else 'expired'
       end as outcome
-    from trunkline._find_messages(p_queue_id, v_ids) as found
+    from trunkline._find_messages((p_queue).id, v_ids) as found
     join unnest(v_ids, v_nonces) with ordinality as handle (id, nonce, entry) using (entry)
   ) as judged;
   if v_places <> '{}' then
     delete from trunkline.messages as message where message.ctid = any (v_places);
     insert into trunkline.count_deltas (queue_id, added, removed)
-    values (p_queue_id, 0, cardinality(v_places));
+    values ((p_queue).id, 0, cardinality(v_places));
   end if;
 
-  perform trunkline._refresh_message_groups(v_queue, v_groups, v_now, p_is_own_transaction);
+  perform trunkline._refresh_message_groups(p_queue, v_groups, v_now, p_is_own_transaction);
   return coalesce(v_outcomes, '{}');
 end
 $$;

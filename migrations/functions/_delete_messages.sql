@@ -4,10 +4,9 @@
 --   missing   it was gone already, or a later receive has it now; AWS answers success and leaves it
 --   invalid   not a receipt handle of this queue
 --
--- Raises TQ001 when the queue is gone; with p_is_own_transaction 55P03 after waiting a quarter of a second for a transaction
--- that has one of the messages.
+-- With p_is_own_transaction raises 55P03 after waiting a quarter of a second for a transaction that has one of the messages.
 create or replace function trunkline._delete_messages(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_receipt_handles text[],
   p_is_own_transaction boolean default false
 )
@@ -20,7 +19,6 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   -- The transaction has its id before its delta has one: settlement rests on that order.
   v_transaction_id constant xid8 := pg_current_xact_id();
   v_outcomes text[];
@@ -46,13 +44,13 @@ begin
       end as outcome
     from (
       select *
-      from trunkline._read_receipt_handles(v_queue.receipt_key, p_receipt_handles)
+      from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
       order by id, entry
     ) as handle
     left join lateral (
       select message.ctid as place
       from trunkline.messages as message
-      where message.queue_id = p_queue_id
+      where message.queue_id = (p_queue).id
         and message.id = handle.id
         and message.receipt_nonce = handle.nonce
       limit 1
@@ -63,7 +61,7 @@ begin
   if v_places is not null then
     delete from trunkline.messages as message where message.ctid = any (v_places);
     get diagnostics v_removed = row_count;
-    insert into trunkline.count_deltas (queue_id, added, removed) values (p_queue_id, 0, v_removed);
+    insert into trunkline.count_deltas (queue_id, added, removed) values ((p_queue).id, 0, v_removed);
   end if;
 
   return coalesce(v_outcomes, '{}');

@@ -5,13 +5,13 @@
 -- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, which is for one caller, a repeat
 -- within five minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
 -- them was deleted, changed or received again since. With p_is_own_transaction a repeat waits only briefly for
--- others that have its messages, and then raises 55P03. Raises TQ001 when the queue is gone.
+-- others that have its messages, and then raises 55P03.
 --
 -- Group rows are locked first, passing over those that others have; their messages are read in a later
 -- statement, so from a snapshot taken under the lock. The first round locks one group for each caller, since one may have
 -- all that is asked for; the next as many as messages are still wanted.
 create or replace function trunkline._receive_fifo_messages(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_limits integer[],
   p_visibility_timeout_seconds integer,
   p_in_flight_limit integer,
@@ -45,9 +45,8 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_timeout interval := make_interval(
-    secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)
+    secs => coalesce(p_visibility_timeout_seconds, (p_queue).visibility_timeout_seconds)
   );
   v_now timestamptz;
   v_room integer;
@@ -77,15 +76,18 @@ begin
       perform set_config('lock_timeout', '100ms', true);
     end if;
     -- A repeat that comes while the first is under way waits for it, and then finds what it returned.
-    perform pg_advisory_xact_lock(hashtextextended('receive attempt ' || p_attempt_id, p_queue_id));
-    v_ids := trunkline._repeat_receive(v_queue, p_attempt_id, v_timeout, p_now);
+    perform pg_advisory_xact_lock(hashtextextended('receive attempt ' || p_attempt_id, (p_queue).id));
+    v_ids := trunkline._repeat_receive(p_queue, p_attempt_id, v_timeout, p_now);
     v_entries := array_fill(1, array[cardinality(v_ids)]);
   end if;
 
   if cardinality(v_ids) = 0 then
     v_now := coalesce(p_now, clock_timestamp());
-    select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
-    v_room := trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now);
+    select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = (p_queue).id;
+    v_room := coalesce(
+      trunkline._sampled_room(p_in_flight_limit, v_progress, v_now),
+      trunkline._counted_room((p_queue).id, p_in_flight_limit, v_now)
+    );
     v_wanted := array(
       select
         greatest(least(caller.wanted, v_room - sum(caller.wanted) over (order by caller.entry) + caller.wanted), 0)
@@ -100,7 +102,7 @@ begin
         cross join generate_series(1, case when v_tried = '{}' then least(caller.wanted, 1) else caller.wanted end)
         order by caller.entry
       );
-      v_groups := trunkline._claim_message_groups(v_queue, cardinality(v_takers), v_tried, v_now);
+      v_groups := trunkline._claim_message_groups(p_queue, cardinality(v_takers), v_tried, v_now);
       exit when v_groups = '{}';
 
       select
@@ -136,11 +138,11 @@ begin
               select message.id, message.ctid as place, message.visible_at
               from trunkline.messages as message
               -- As in _group_head.
-              where message.queue_id = p_queue_id
+              where message.queue_id = (p_queue).id
                 and (message.group_id, message.id) >= (claimed.group_id, claimed.head_id)
                 and message.group_id <= claimed.group_id
                 and message.deduplication_id is not null
-                and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+                and message.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds)
               order by message.group_id, message.id
               limit v_wanted[claimed.entry]
             ) as listed
@@ -152,7 +154,7 @@ begin
 
       if v_idle <> '{}' then
         -- As below: read after rows are locked.
-        perform trunkline._refresh_message_groups(v_queue, v_idle, coalesce(p_now, clock_timestamp()));
+        perform trunkline._refresh_message_groups(p_queue, v_idle, coalesce(p_now, clock_timestamp()));
       end if;
       v_ids := v_ids || v_found;
       v_places := v_places || v_found_places;
@@ -196,7 +198,7 @@ begin
         queue_id, attempt_id, message_ids, receipt_nonces, visible_at, expires_at
       )
       values (
-        p_queue_id,
+        (p_queue).id,
         p_attempt_id,
         v_ids,
         array_fill(v_nonce, array[cardinality(v_ids)]),
@@ -215,7 +217,7 @@ begin
   select
     received.entry,
     message.message_id,
-    trunkline._receipt_handle(v_queue.receipt_key, message.id, message.receipt_nonce),
+    trunkline._receipt_handle((p_queue).receipt_key, message.id, message.receipt_nonce),
     message.body,
     message.attributes,
     message.sender_id,
@@ -231,7 +233,7 @@ begin
   cross join lateral (
     select *
     from trunkline.messages as found
-    where found.queue_id = p_queue_id and found.id = received.id
+    where found.queue_id = (p_queue).id and found.id = received.id
     limit 1
   ) as message
   order by received.entry, received.position;

@@ -2,8 +2,7 @@
 -- particular order.
 --
 -- Hides each for the visibility timeout (null: the queue's) and gives it a new receipt. Rows locked by
--- another receive are passed over, never waited for. Raises TQ001 when the queue is gone, TQ002 when
--- p_in_flight_limit messages are in flight.
+-- another receive are passed over, never waited for. Raises TQ002 when p_in_flight_limit messages are in flight.
 --
 -- Rows are locked by one statement and changed by the next, by their place in the table: that is the cheapest
 -- way to them, and what is locked stays in its place.
@@ -14,7 +13,7 @@
 -- which takes a hundred times as long as to run it; hence jit. And beside a large backlog it would start
 -- parallel workers to find a few rows.
 create or replace function trunkline._receive_messages(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_limit integer,
   p_visibility_timeout_seconds integer,
   p_in_flight_limit integer,
@@ -45,7 +44,6 @@ set enable_bitmapscan = off
 set enable_sort = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz := coalesce(p_now, clock_timestamp());
   v_claimed tid[];
   v_progress trunkline.queue_progress;
@@ -53,8 +51,14 @@ declare
   -- One for all: a handle has the id of its message too. Each would be drawn from the system's randomness.
   v_nonce constant uuid := gen_random_uuid();
 begin
-  select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = p_queue_id;
-  v_limit := least(p_limit, trunkline._in_flight_room(p_queue_id, p_in_flight_limit, v_progress, v_now));
+  select * into v_progress from trunkline.queue_progress as progress where progress.queue_id = (p_queue).id;
+  v_limit := least(
+    p_limit,
+    coalesce(
+      trunkline._sampled_room(p_in_flight_limit, v_progress, v_now),
+      trunkline._counted_room((p_queue).id, p_in_flight_limit, v_now)
+    )
+  );
   if v_limit <= 0 then
     raise exception 'Too many messages in flight: % is the maximum for this queue.', p_in_flight_limit
       using errcode = 'TQ002';
@@ -63,11 +67,11 @@ begin
   v_claimed := array(
     select message.ctid
     from trunkline.messages as message
-    where message.queue_id = p_queue_id
+    where message.queue_id = (p_queue).id
       and message.visible_at > '-infinity'
       and message.visible_at >= coalesce(v_progress.visible_from, '-infinity')
       and message.visible_at <= v_now
-      and message.sent_at > v_now - make_interval(secs => v_queue.message_retention_seconds)
+      and message.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds)
     order by message.visible_at
     limit v_limit
     for update skip locked
@@ -81,7 +85,7 @@ begin
   return query
   update trunkline.messages as message
   set visible_at = v_now
-        + make_interval(secs => coalesce(p_visibility_timeout_seconds, v_queue.visibility_timeout_seconds)),
+        + make_interval(secs => coalesce(p_visibility_timeout_seconds, (p_queue).visibility_timeout_seconds)),
       received_at = v_now,
       first_received_at = coalesce(message.first_received_at, v_now),
       receive_count = message.receive_count + 1,
@@ -89,7 +93,7 @@ begin
   where message.ctid = any (v_claimed)
   returning
     message.message_id,
-    trunkline._receipt_handle(v_queue.receipt_key, message.id, message.receipt_nonce),
+    trunkline._receipt_handle((p_queue).receipt_key, message.id, message.receipt_nonce),
     message.body,
     message.attributes,
     message.sender_id,

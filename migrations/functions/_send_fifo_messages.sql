@@ -1,17 +1,18 @@
 -- Stores messages in a FIFO queue. One row per message, in the order given:
 --
 --   refusal null                   stored, or a duplicate: then the ids are those of the first send
---   refusal 'too_long'             over the queue's maximum size, which the row tells
+--   refusal 'too_long'             over the queue's maximum size
 --   refusal 'no_deduplication_id'  none given, and the queue does not make them from the content
 --
 -- A group's messages are in the order in which their transactions commit, because the group's lock is
--- taken before a sequence number is drawn and held until then. Raises TQ001 when the queue is gone.
+-- taken before a sequence number is drawn and held until then.
 --
 -- p_may_wait false is for a transaction of its own: it raises TQ006 instead of waiting for another
 -- transaction that sends to the group, or 55P03 for one that sends with the same deduplication id or is at a group that
 -- has just been emptied.
 create or replace function trunkline._send_fifo_messages(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
+  p_message_ids uuid[],
   p_bodies text[],
   p_sizes_bytes integer[],
   p_attributes text[],
@@ -22,7 +23,7 @@ create or replace function trunkline._send_fifo_messages(
   p_may_wait boolean default true,
   p_now timestamptz default null
 )
-returns table (message_id uuid, sequence_number bigint, refusal text, maximum_message_size_bytes integer)
+returns table (message_id uuid, sequence_number bigint, refusal text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
@@ -31,115 +32,93 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
   v_now timestamptz;
   v_visible_at timestamptz;
-  v_refusals text[];
-  -- Of the entries that are not refused, in the order given. Arrays are taken apart by unnest throughout: a
-  -- subscript in a query walks a text array from its start, which for 100 000 messages takes minutes.
-  v_positions bigint[];
-  v_groups text[];
-  v_deduplication_ids text[];
+  v_deduplication_ids text[] := p_deduplication_ids;
   v_message_ids uuid[];
   v_ids bigint[];
   v_is_first boolean[];
+  v_stored bigint;
   v_lock_timeout text;
 begin
   perform pg_current_xact_id();
+  -- Arrays are taken apart by unnest throughout: a subscript in a query walks a text array from its start, which for
+  -- 100 000 messages takes minutes.
+  if (p_queue).content_based_deduplication then
+    v_deduplication_ids := array(
+      select coalesce(given.deduplication_id, encode(sha256(convert_to(given.body, 'UTF8')), 'hex'))
+      from unnest(p_bodies, p_deduplication_ids) with ordinality as given (body, deduplication_id, position)
+      order by given.position
+    );
+  end if;
+  if (p_queue).maximum_message_size_bytes < any (p_sizes_bytes) or array_position(v_deduplication_ids, null) is not null then
+    return query
+    select * from trunkline._send_acceptable_fifo_messages(
+      p_queue, p_message_ids, p_bodies, p_sizes_bytes, p_attributes, p_trace_headers, p_group_ids, v_deduplication_ids,
+      p_sender_ids, p_may_wait, p_now
+    );
+    return;
+  end if;
 
+  perform trunkline._lock_message_groups((p_queue).id, p_group_ids, p_may_wait);
+  v_now := coalesce(p_now, clock_timestamp());
+  v_visible_at := v_now + make_interval(secs => (p_queue).delay_seconds);
+
+  if not p_may_wait then
+    v_lock_timeout := current_setting('lock_timeout');
+    perform set_config('lock_timeout', '10ms', true);
+  end if;
+  -- Numbers are drawn in the order given, and not before the locks are held.
+  select * into v_message_ids, v_ids, v_is_first
+  from trunkline._deduplicate(
+    (p_queue).id,
+    v_deduplication_ids,
+    p_group_ids,
+    (p_queue).deduplication_scope = 'messageGroup',
+    p_message_ids,
+    array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(p_message_ids))),
+    v_now
+  );
+
+  insert into trunkline.messages (
+    queue_id, id, visible_at, sent_at, message_id, sender_id, group_id, deduplication_id, trace_header, attributes, body
+  )
   select
-    array_agg(judged.refusal order by judged.position),
-    array_agg(judged.position order by judged.position) filter (where judged.refusal is null),
-    array_agg(judged.group_id order by judged.position) filter (where judged.refusal is null),
-    array_agg(judged.deduplication_id order by judged.position) filter (where judged.refusal is null)
-  into v_refusals, v_positions, v_groups, v_deduplication_ids
-  from (
-    select
-      given.position,
-      given.group_id,
-      coalesce(
-        given.deduplication_id,
-        case when v_queue.content_based_deduplication then encode(sha256(convert_to(given.body, 'UTF8')), 'hex') end
-      ) as deduplication_id,
-      case
-        when given.size_bytes > v_queue.maximum_message_size_bytes then 'too_long'
-        when given.deduplication_id is null and not v_queue.content_based_deduplication then 'no_deduplication_id'
-      end as refusal
-    from unnest(p_bodies, p_sizes_bytes, p_group_ids, p_deduplication_ids) with ordinality
-      as given (body, size_bytes, group_id, deduplication_id, position)
-  ) as judged;
+    (p_queue).id,
+    given.id,
+    v_visible_at,
+    v_now,
+    given.message_id,
+    given.sender_id,
+    given.group_id,
+    given.deduplication_id,
+    given.trace_header,
+    given.attributes::jsonb,
+    given.body
+  from unnest(
+    v_ids, v_message_ids, p_sender_ids, p_group_ids, v_deduplication_ids, p_trace_headers, p_attributes, p_bodies, v_is_first
+  ) as given (id, message_id, sender_id, group_id, deduplication_id, trace_header, attributes, body, is_first)
+  where given.is_first;
 
-  if v_positions is not null then
-    perform trunkline._lock_message_groups(p_queue_id, v_groups, p_may_wait);
-    v_now := coalesce(p_now, clock_timestamp());
-    v_visible_at := v_now + make_interval(secs => v_queue.delay_seconds);
-
-    if not p_may_wait then
-      v_lock_timeout := current_setting('lock_timeout');
-      perform set_config('lock_timeout', '10ms', true);
-    end if;
-    -- Numbers are drawn in the order given, and not before the locks are held.
-    select array_agg(known.message_id order by known.entry),
-      array_agg(known.id order by known.entry),
-      array_agg(known.is_first order by known.entry)
-    into v_message_ids, v_ids, v_is_first
-    from trunkline._deduplicate(
-      p_queue_id,
-      v_deduplication_ids,
-      v_groups,
-      v_queue.deduplication_scope = 'messageGroup',
-      array(select gen_random_uuid() from generate_series(1, cardinality(v_positions))),
-      array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(v_positions))),
-      v_now
-    ) as known;
-
-    with stored as (
-      insert into trunkline.messages (
-        queue_id, id, visible_at, sent_at, message_id, sender_id, group_id, deduplication_id, trace_header,
-        attributes, body
-      )
-      select
-        p_queue_id,
-        accepted.id,
-        v_visible_at,
-        v_now,
-        accepted.message_id,
-        given.sender_id,
-        accepted.group_id,
-        accepted.deduplication_id,
-        given.trace_header,
-        given.attributes::jsonb,
-        given.body
-      from unnest(p_bodies, p_attributes, p_trace_headers, p_sender_ids) with ordinality
-        as given (body, attributes, trace_header, sender_id, position)
-      join unnest(v_positions, v_groups, v_deduplication_ids, v_message_ids, v_ids, v_is_first)
-        as accepted (position, group_id, deduplication_id, message_id, id, is_first) using (position)
-      where accepted.is_first
-      order by accepted.id
-      returning id
-    )
-    insert into trunkline.count_deltas (queue_id, added, removed)
-    select p_queue_id, count(*), 0 from stored having count(*) > 0;
-
+  get diagnostics v_stored = row_count;
+  if v_stored > 0 then
+    insert into trunkline.count_deltas (queue_id, added, removed) values ((p_queue).id, v_stored, 0);
     perform trunkline._open_message_groups(
-      v_queue, opened.groups, opened.ids, v_visible_at, v_now, not p_may_wait
+      p_queue, opened.groups, opened.ids, v_visible_at, v_now, not p_may_wait
     )
     from (
-      select array_agg(accepted.group_id) as groups, array_agg(accepted.id) as ids
-      from unnest(v_groups, v_ids, v_is_first) as accepted (group_id, id, is_first)
-      where accepted.is_first
-    ) as opened
-    where opened.ids is not null;
-
-    if not p_may_wait then
-      perform set_config('lock_timeout', v_lock_timeout, true);
-    end if;
+      select array_agg(given.group_id) as groups, array_agg(given.id) as ids
+      from unnest(p_group_ids, v_ids, v_is_first) as given (group_id, id, is_first)
+      where given.is_first
+    ) as opened;
+  end if;
+  if not p_may_wait then
+    perform set_config('lock_timeout', v_lock_timeout, true);
   end if;
 
   return query
-  select accepted.message_id, accepted.id, refused.reason, v_queue.maximum_message_size_bytes
-  from unnest(v_refusals) with ordinality as refused (reason, position)
-  left join unnest(v_positions, v_message_ids, v_ids) as accepted (position, message_id, id) using (position)
-  order by refused.position;
+  select sent.message_id, sent.id, null::text
+  from unnest(v_message_ids, v_ids) with ordinality as sent (message_id, id, position)
+  order by sent.position;
 end
 $$;

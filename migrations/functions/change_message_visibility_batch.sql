@@ -1,7 +1,7 @@
 -- Changes how long messages stay hidden, counted from now; zero makes them visible by the caller's commit.
 -- All or none. Raises TQ012 when a message is gone or, in a FIFO queue, no longer the caller's, and when it
 -- would be hidden for more than 12 hours since its receive; TQ007 for what is no receipt handle of this queue;
--- TQ013 without a timeout.
+-- TQ013 for null and without a timeout.
 create or replace function trunkline.change_message_visibility_batch(
   queue_name text,
   receipt_handles text[],
@@ -18,7 +18,6 @@ declare
   v_outcomes text[];
   v_failed record;
 begin
-  perform trunkline._require_receipt_handles(receipt_handles);
   v_timeouts := array(
     select trunkline._seconds(given.timeout, 'VisibilityTimeout', 43200)
     from unnest(visibility_timeouts) with ordinality as given (timeout, position)
@@ -30,9 +29,9 @@ begin
     raise exception 'There must be one visibility timeout for each receipt handle.' using errcode = 'TQ012';
   end if;
   if v_queue.is_fifo then
-    v_outcomes := trunkline._change_fifo_visibility(v_queue.id, receipt_handles, v_timeouts);
+    v_outcomes := trunkline._change_fifo_visibility(v_queue, receipt_handles, v_timeouts);
   else
-    v_outcomes := trunkline._change_visibility(v_queue.id, receipt_handles, v_timeouts);
+    v_outcomes := trunkline._change_visibility(v_queue, receipt_handles, v_timeouts);
   end if;
 
   select changed.receipt_handle, changed.seconds, changed.outcome
@@ -47,8 +46,7 @@ begin
   end if;
   case v_failed.outcome
     when 'invalid' then
-      raise exception 'The input receipt handle "%" is not a valid receipt handle.', v_failed.receipt_handle
-        using errcode = 'TQ007';
+      perform trunkline._refuse_receipt_handle(v_failed.receipt_handle);
     when 'too_long' then
       raise exception 'Value % for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [43200 seconds]', v_failed.seconds
         using errcode = 'TQ012';

@@ -1,5 +1,5 @@
 -- Deletes those messages that are still the caller's; answers for each handle, in the order given, whether its
--- message was deleted. Raises TQ007 for what is no receipt handle of this queue.
+-- message was deleted. Raises TQ007 for what is no receipt handle of this queue, TQ013 for null.
 create or replace function trunkline.delete_message_batch_or_ignore(queue_name text, receipt_handles text[])
 returns boolean[]
 language plpgsql
@@ -7,12 +7,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_outcomes constant text[] := trunkline._delete_by_handles(trunkline._find_queue(queue_name), receipt_handles);
+  v_queue constant trunkline.queues := trunkline._find_queue(queue_name);
+  v_outcomes constant text[] := case
+    when v_queue.is_fifo then trunkline._delete_fifo_messages(v_queue, receipt_handles)
+    else trunkline._delete_messages(v_queue, receipt_handles)
+  end;
   v_invalid constant integer := array_position(v_outcomes, 'invalid');
 begin
   if v_invalid is not null then
-    raise exception 'The input receipt handle "%" is not a valid receipt handle.', receipt_handles[v_invalid]
-      using errcode = 'TQ007';
+    perform trunkline._refuse_receipt_handle(receipt_handles[v_invalid]);
   end if;
   return array(
     select handle.outcome = 'deleted'

@@ -33,10 +33,11 @@ as $$
 #variable_conflict use_column
 declare
   v_queue trunkline.queues := trunkline._find_queue(queue_name);
-  v_timeout_seconds integer := trunkline._seconds(visibility_timeout, 'VisibilityTimeout', 43200);
-  v_settings trunkline.settings;
+  v_timeout_seconds integer;
 begin
-  select * into v_settings from trunkline.settings;
+  if visibility_timeout is not null then
+    v_timeout_seconds := trunkline._seconds(visibility_timeout, 'VisibilityTimeout', 43200);
+  end if;
   if max_number_of_messages is null or max_number_of_messages not between 1 and 1000 then
     raise exception 'Value % for parameter MaxNumberOfMessages is invalid. Reason: Must be between 1 and 1000, if provided.', max_number_of_messages
       using errcode = 'TQ012';
@@ -53,7 +54,11 @@ begin
       received.first_received_at, received.receive_count, received.group_id, received.deduplication_id,
       trunkline._sequence_number(received.sequence_number), received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_fifo_messages(
-      v_queue.id, array[max_number_of_messages], v_timeout_seconds, v_settings.in_flight_limit_fifo, receive_request_attempt_id
+      v_queue,
+      array[max_number_of_messages],
+      v_timeout_seconds,
+      (select settings.in_flight_limit_fifo from trunkline.settings),
+      receive_request_attempt_id
     ) as received;
   else
     return query
@@ -63,7 +68,7 @@ begin
       received.first_received_at, received.receive_count, received.group_id, received.deduplication_id,
       null::text, received.trace_header, received.dead_letter_source_arn
     from trunkline._receive_messages(
-      v_queue.id, max_number_of_messages, v_timeout_seconds, v_settings.in_flight_limit_standard
+      v_queue, max_number_of_messages, v_timeout_seconds, (select settings.in_flight_limit_standard from trunkline.settings)
     ) as received
     order by received.sequence_number;
   end if;

@@ -29,9 +29,8 @@ declare
   v_sizes integer[];
   v_count constant integer := coalesce(cardinality(message_bodies), 0);
   v_senders text[] := array_fill(v_queue.account_id, array[v_count]);
-  v_message_ids uuid[];
+  v_message_ids uuid[] := array(select gen_random_uuid() from generate_series(1, v_count));
   v_sequence_numbers bigint[];
-  v_refusal text;
 begin
   if not v_count = all (array[
     coalesce(cardinality(delays), v_count), coalesce(cardinality(message_attributes), v_count),
@@ -69,32 +68,27 @@ begin
     order by given.position
   );
 
-  if v_queue.is_fifo then
-    select
-      array_agg(sent.message_id order by sent.position),
-      array_agg(sent.sequence_number order by sent.position),
-      min(sent.refusal)
-    into v_message_ids, v_sequence_numbers, v_refusal
-    from trunkline._send_fifo_messages(
-      v_queue.id, message_bodies, v_sizes, v_attributes::text[], trace_headers, message_group_ids,
-      message_deduplication_ids, v_senders
-    ) with ordinality as sent (message_id, sequence_number, refusal, maximum_message_size_bytes, position);
+  if v_queue.maximum_message_size_bytes < any (v_sizes) then
+    raise exception 'One or more parameters are invalid. Reason: Message must be shorter than % bytes.', v_queue.maximum_message_size_bytes
+      using errcode = 'TQ012';
+  elsif not v_queue.is_fifo then
+    perform trunkline._send_messages(
+      v_queue, v_message_ids, message_bodies, v_sizes, v_delays, v_attributes::text[], trace_headers, message_group_ids,
+      v_senders
+    );
   else
     select
       array_agg(sent.message_id order by sent.position),
-      min(case when sent.message_id is null then 'too_long' end)
-    into v_message_ids, v_refusal
-    from trunkline._send_messages(
-      v_queue.id, message_bodies, v_sizes, v_delays, v_attributes::text[], trace_headers, message_group_ids, v_senders
-    ) with ordinality as sent (message_id, maximum_message_size_bytes, position);
-  end if;
-
-  if v_refusal = 'too_long' then
-    raise exception 'One or more parameters are invalid. Reason: Message must be shorter than % bytes.', v_queue.maximum_message_size_bytes
-      using errcode = 'TQ012';
-  elsif v_refusal = 'no_deduplication_id' then
-    raise exception 'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly'
-      using errcode = 'TQ012';
+      array_agg(sent.sequence_number order by sent.position)
+    into v_message_ids, v_sequence_numbers
+    from trunkline._send_fifo_messages(
+      v_queue, v_message_ids, message_bodies, v_sizes, v_attributes::text[], trace_headers, message_group_ids,
+      message_deduplication_ids, v_senders
+    ) with ordinality as sent (message_id, sequence_number, refusal, position);
+    if array_position(v_message_ids, null) is not null then
+      raise exception 'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly'
+        using errcode = 'TQ012';
+    end if;
   end if;
 
   return query

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Pool, QueryResultRow } from 'pg';
 import type { MessageAttributes } from '../sqs/message-attributes.ts';
 import type { QueueId } from './queue-store.ts';
@@ -65,6 +66,19 @@ function storable(receiptHandle: string): string {
   return receiptHandle.includes('\0') ? '' : receiptHandle;
 }
 
+function attributesText({ attributes }: Pick<MessageToSend, 'attributes'>): string | undefined {
+  return attributes && JSON.stringify(attributes);
+}
+
+/** Null for an array of nothing: most messages have no attributes, delay, trace or group, and an array costs either side. */
+function arrayOf<Message, Value>(
+  messages: readonly Message[],
+  value: (message: Message) => Value | undefined,
+): (Value | undefined)[] | null {
+  const values = messages.map(value);
+  return values.some((given) => given !== undefined) ? values : null;
+}
+
 const receivedColumns = `
   message_id as "messageId",
   receipt_handle as "receiptHandle",
@@ -92,23 +106,28 @@ export class MessageStore {
   }
 
   async sendMessages(queueId: QueueId, messages: readonly MessageToSend[]): Promise<SentMessage[]> {
-    const rows = await runStatement<{
-      message_id: string | null;
-      maximum_message_size_bytes: number;
-    }>(this.#pool, 'select * from trunkline._send_messages($1, $2, $3, $4, $5, $6, $7, $8)', [
-      queueId,
-      messages.map((message) => message.body),
-      messages.map((message) => message.sizeBytes),
-      messages.map((message) => message.delaySeconds),
-      messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
-      messages.map((message) => message.traceHeader),
-      messages.map((message) => message.groupId),
-      messages.map((message) => message.senderId),
-    ]);
-    return rows.map((row) =>
-      row.message_id === null
-        ? { messageId: undefined, maximumMessageSizeBytes: row.maximum_message_size_bytes }
-        : { messageId: row.message_id },
+    const messageIds = messages.map(() => randomUUID());
+    const [row] = await runStatement<{ maximum_message_size_bytes: number }>(
+      this.#pool,
+      `select trunkline._send_messages(trunkline._require_queue($1), $2, $3, $4, $5, $6, $7, $8, $9)
+        as maximum_message_size_bytes`,
+      [
+        queueId,
+        messageIds,
+        messages.map((message) => message.body),
+        messages.map((message) => message.sizeBytes),
+        arrayOf(messages, (message) => message.delaySeconds),
+        arrayOf(messages, attributesText),
+        arrayOf(messages, (message) => message.traceHeader),
+        arrayOf(messages, (message) => message.groupId),
+        messages.map((message) => message.senderId),
+      ],
+    );
+    const maximumMessageSizeBytes = row?.maximum_message_size_bytes ?? 0;
+    return messages.map(({ sizeBytes }, index) =>
+      sizeBytes <= maximumMessageSizeBytes
+        ? { messageId: messageIds[index] ?? '' }
+        : { messageId: undefined, maximumMessageSizeBytes },
     );
   }
 
@@ -124,13 +143,18 @@ export class MessageStore {
       maximum_message_size_bytes: number;
     }>(
       this.#pool,
-      'select * from trunkline._send_fifo_messages($1, $2, $3, $4, $5, $6, $7, $8, p_may_wait => false)',
+      `select sent.*, queue.maximum_message_size_bytes
+      from trunkline._require_queue($1) as queue
+      cross join lateral trunkline._send_fifo_messages(
+        queue, $2, $3, $4, $5, $6, $7, $8, $9, p_may_wait => false
+      ) as sent`,
       [
         queueId,
+        messages.map(() => randomUUID()),
         messages.map((message) => message.body),
         messages.map((message) => message.sizeBytes),
-        messages.map((message) => message.attributes && JSON.stringify(message.attributes)),
-        messages.map((message) => message.traceHeader),
+        arrayOf(messages, attributesText),
+        arrayOf(messages, (message) => message.traceHeader),
         messages.map((message) => message.groupId),
         messages.map((message) => message.deduplicationId),
         messages.map((message) => message.senderId),
@@ -159,7 +183,7 @@ export class MessageStore {
     return await runStatement<ReceivedMessage & QueryResultRow>(
       this.#pool,
       `select ${receivedColumns}
-      from trunkline._receive_messages($1, $2, $3, $4)
+      from trunkline._receive_messages(trunkline._require_queue($1), $2, $3, $4)
       order by sequence_number`,
       [queueId, request.limit, request.visibilityTimeoutSeconds, request.inFlightLimit],
     );
@@ -175,7 +199,7 @@ export class MessageStore {
     const rows = await runStatement<ReceivedMessage & QueryResultRow & { entry: number }>(
       this.#pool,
       `select entry, ${receivedColumns} from trunkline._receive_fifo_messages(
-        $1, $2, $3, $4, $5, p_is_own_transaction => true
+        trunkline._require_queue($1), $2, $3, $4, $5, p_is_own_transaction => true
       )`,
       [queueId, limits, request.visibilityTimeoutSeconds, request.inFlightLimit, attemptId],
     );
@@ -191,7 +215,7 @@ export class MessageStore {
     receiptHandles: readonly string[],
   ): Promise<DeleteOutcome[]> {
     return await this.#outcomes<DeleteOutcome>(
-      '_delete_messages($1, $2, p_is_own_transaction => true)',
+      '_delete_messages(trunkline._require_queue($1), $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );
   }
@@ -201,7 +225,7 @@ export class MessageStore {
     receiptHandles: readonly string[],
   ): Promise<FifoDeleteOutcome[]> {
     return await this.#outcomes<FifoDeleteOutcome>(
-      '_delete_fifo_messages($1, $2, p_is_own_transaction => true)',
+      '_delete_fifo_messages(trunkline._require_queue($1), $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );
   }
@@ -211,7 +235,7 @@ export class MessageStore {
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
     return await this.#outcomes<ChangeOutcome>(
-      '_change_visibility($1, $2, $3, p_is_own_transaction => true)',
+      '_change_visibility(trunkline._require_queue($1), $2, $3, p_is_own_transaction => true)',
       changeArguments(queueId, changes),
     );
   }
@@ -221,7 +245,7 @@ export class MessageStore {
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
     return await this.#outcomes<ChangeOutcome>(
-      '_change_fifo_visibility($1, $2, $3, p_is_own_transaction => true)',
+      '_change_fifo_visibility(trunkline._require_queue($1), $2, $3, p_is_own_transaction => true)',
       changeArguments(queueId, changes),
     );
   }

@@ -196,12 +196,7 @@ describeOverBothProtocols('Receiving', (sqs) => {
     const sender = await sqs.database.pool.connect();
     try {
       await sender.query('begin');
-      await sender.query(
-        `select trunkline._send_messages(
-          queue.id, '{hello}', '{5}', '{null}', '{null}', '{null}', '{null}', '{000000000000}'
-        ) from trunkline.queues as queue where queue.name = $1`,
-        [queueName(url)],
-      );
+      await sender.query(`select trunkline.send_message($1, 'hello')`, [queueName(url)]);
       expect(await sqs.receive(url)).toEqual([]);
       await sender.query('commit');
     } finally {
@@ -216,12 +211,9 @@ describeOverBothProtocols('Receiving', (sqs) => {
     const receiver = await sqs.database.pool.connect();
     try {
       await receiver.query('begin');
-      const { rows } = await receiver.query(
-        `select received.* from trunkline.queues as queue
-        cross join lateral trunkline._receive_messages(queue.id, 10, null, 120000) as received
-        where queue.name = $1`,
-        [queueName(url)],
-      );
+      const { rows } = await receiver.query('select * from trunkline.receive_message($1, 10)', [
+        queueName(url),
+      ]);
       expect(rows).toHaveLength(3);
       // Passed over, not waited for.
       expect(await sqs.receive(url, { MaxNumberOfMessages: 10 })).toEqual([]);

@@ -180,12 +180,7 @@ async function sendBySql(
   const client = await database.pool.connect();
   try {
     await client.query('begin');
-    await client.query(
-      `select trunkline._send_messages(
-        queue.id, '{hello}', '{5}', '{null}', '{null}', '{null}', '{null}', '{000000000000}'
-      ) from trunkline.queues as queue where queue.name = $1`,
-      [queueUrl.split('/').at(-1)],
-    );
+    await client.query(`select trunkline.send_message($1, 'hello')`, [queueUrl.split('/').at(-1)]);
     await beforeCommit(client);
     await client.query('commit');
   } finally {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
 import { Client } from 'pg';
 import { expect, onTestFinished } from 'vitest';
@@ -94,6 +95,30 @@ export async function setAttributes(
   );
 }
 
+export const sendCall = `trunkline._send_messages(
+  trunkline._require_queue($1), $2, $3, $4, $5, null, null, null, $6, $7
+)`;
+
+export function sendParameters(
+  queueId: string,
+  bodies: readonly string[],
+  options: {
+    delaysSeconds?: readonly (number | undefined)[];
+    now?: Instant;
+    messageIds?: readonly string[];
+  } = {},
+): unknown[] {
+  return [
+    queueId,
+    options.messageIds ?? bodies.map(() => randomUUID()),
+    bodies,
+    bodies.map((body) => Buffer.byteLength(body)),
+    options.delaysSeconds,
+    bodies.map(() => 'sender'),
+    options.now,
+  ];
+}
+
 /** Sends one message for each body and answers their ids. */
 export async function send(
   connection: Connection,
@@ -101,20 +126,12 @@ export async function send(
   bodies: readonly string[],
   options: { delaysSeconds?: readonly (number | undefined)[]; now?: Instant } = {},
 ): Promise<string[]> {
-  const none = bodies.map(() => null);
-  const { rows } = await connection.query<{ message_id: string }>(
-    'select message_id from trunkline._send_messages($1, $2, $3, $4, $5, $5, $5, $6, $7)',
-    [
-      queueId,
-      bodies,
-      bodies.map((body) => Buffer.byteLength(body)),
-      options.delaysSeconds ?? none,
-      none,
-      bodies.map(() => 'sender'),
-      options.now,
-    ],
+  const messageIds = bodies.map(() => randomUUID());
+  await connection.query(
+    `select ${sendCall}`,
+    sendParameters(queueId, bodies, { ...options, messageIds }),
   );
-  return rows.map((row) => row.message_id);
+  return messageIds;
 }
 
 export async function receive(
@@ -130,7 +147,7 @@ export async function receive(
       sent_at as "sentAt",
       first_received_at as "firstReceivedAt",
       receive_count as "receiveCount"
-    from trunkline._receive_messages($1, $2, $3, $4, $5)`,
+    from trunkline._receive_messages(trunkline._require_queue($1), $2, $3, $4, $5)`,
     [
       queueId,
       options.limit ?? 10,
@@ -165,7 +182,7 @@ export async function deleteMessages(
   receiptHandles: readonly (string | null)[],
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select unnest(trunkline._delete_messages($1, $2)) as outcome',
+    'select unnest(trunkline._delete_messages(trunkline._require_queue($1), $2)) as outcome',
     [queueId, receiptHandles],
   );
   return rows.map((row) => row.outcome);
@@ -178,7 +195,7 @@ export async function changeVisibility(
   now?: Instant,
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select unnest(trunkline._change_visibility($1, $2, $3, $4)) as outcome',
+    'select unnest(trunkline._change_visibility(trunkline._require_queue($1), $2, $3, $4)) as outcome',
     [
       queueId,
       changes.map((change) => change.receiptHandle),

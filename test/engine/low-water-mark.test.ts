@@ -318,7 +318,7 @@ describe('the mark', () => {
       await send(pool, queueId, ['measured'], { now: now() });
       const { rows } = await receiver.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
         `explain (analyze, buffers, format json)
-        select * from trunkline._receive_messages($1, 10, 30, ${inFlightQuota}, $2)`,
+        select * from trunkline._receive_messages(trunkline._require_queue($1), 10, 30, ${inFlightQuota}, $2)`,
         [queueId, now()],
       );
       const plan = rows[0]?.['QUERY PLAN'][0].Plan;

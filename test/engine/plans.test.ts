@@ -40,12 +40,8 @@ const kinds: Kind[] = [
     name: 'a standard queue',
     createQueue: () => standard.createQueue(pool),
     async send(session, queueId) {
-      const nulls = bodies.map(() => null);
-      const pages = await pagesOf(
-        session,
-        'trunkline._send_messages($1, $2, $3, $4, $5, $5, $5, $6)',
-        [queueId, bodies, bodies.map(() => 1), nulls, nulls, bodies.map(() => 'sender')],
-      );
+      const parameters = standard.sendParameters(queueId, bodies);
+      const pages = await pagesOf(session, standard.sendCall, parameters);
       return { pages };
     },
     async receive(session, queueId) {
@@ -53,9 +49,9 @@ const kinds: Kind[] = [
       return received.map(({ receiptHandle }) => receiptHandle);
     },
     calls: {
-      receive: 'trunkline._receive_messages($1, 10, 30, 120000)',
-      change: `trunkline._change_visibility($1, $2, ${timeouts})`,
-      delete: 'trunkline._delete_messages($1, $2)',
+      receive: 'trunkline._receive_messages(trunkline._require_queue($1), 10, 30, 120000)',
+      change: `trunkline._change_visibility(trunkline._require_queue($1), $2, ${timeouts})`,
+      delete: 'trunkline._delete_messages(trunkline._require_queue($1), $2)',
     },
   },
   {
@@ -71,9 +67,10 @@ const kinds: Kind[] = [
       return received.map(({ receiptHandle }) => receiptHandle);
     },
     calls: {
-      receive: 'trunkline._receive_fifo_messages($1, array[10], 30, 20000)',
-      change: `trunkline._change_fifo_visibility($1, $2, ${timeouts})`,
-      delete: 'trunkline._delete_fifo_messages($1, $2)',
+      receive:
+        'trunkline._receive_fifo_messages(trunkline._require_queue($1), array[10], 30, 20000)',
+      change: `trunkline._change_fifo_visibility(trunkline._require_queue($1), $2, ${timeouts})`,
+      delete: 'trunkline._delete_fifo_messages(trunkline._require_queue($1), $2)',
     },
   },
 ];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Connection, Instant } from '../engine/calls.ts';
 
 /** The engine's SQL functions of FIFO queues as the tests call them: on any connection, at any time. */
@@ -72,7 +73,9 @@ export async function configure(
   }
 }
 
-export const sendCall = 'trunkline._send_fifo_messages($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)';
+export const sendCall = `trunkline._send_fifo_messages(
+  trunkline._require_queue($1), $2, $3, $4, null, null, $5, $6, $7, $8, $9
+)`;
 
 export function sendParameters(
   queueId: string,
@@ -82,9 +85,9 @@ export function sendParameters(
   const bodies = messages.map(({ body, deduplicationId }) => body ?? deduplicationId ?? 'body');
   return [
     queueId,
+    bodies.map(() => randomUUID()),
     bodies,
     bodies.map((body) => Buffer.byteLength(body)),
-    messages.map(() => null),
     messages.map(({ group }) => group),
     messages.map(({ deduplicationId }) => deduplicationId),
     messages.map(() => 'sender'),
@@ -142,7 +145,7 @@ export async function receive(
       body,
       sequence_number as "sequence",
       receive_count as "receiveCount"
-    from trunkline._receive_fifo_messages($1, array[$2]::integer[], $3, $4, $5, $6)`,
+    from trunkline._receive_fifo_messages(trunkline._require_queue($1), array[$2]::integer[], $3, $4, $5, $6)`,
     [
       queueId,
       options.limit ?? 10,
@@ -172,7 +175,7 @@ export async function deleteAll(
   { isOwnTransaction = false, now }: { isOwnTransaction?: boolean; now?: Instant } = {},
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select unnest(trunkline._delete_fifo_messages($1, $2, $3, $4)) as outcome',
+    'select unnest(trunkline._delete_fifo_messages(trunkline._require_queue($1), $2, $3, $4)) as outcome',
     [queueId, receiptHandles, isOwnTransaction, now],
   );
   return rows.map((row) => row.outcome);
@@ -185,7 +188,7 @@ export async function changeVisibility(
   now?: Instant,
 ): Promise<string[]> {
   const { rows } = await connection.query<{ outcome: string }>(
-    'select unnest(trunkline._change_fifo_visibility($1, $2, $3, p_now => $4)) as outcome',
+    'select unnest(trunkline._change_fifo_visibility(trunkline._require_queue($1), $2, $3, p_now => $4)) as outcome',
     [
       queueId,
       changes.map((change) => change.receiptHandle),

@@ -92,7 +92,7 @@ async function explainReceive(session: Client, queueId: string, expectedMessages
   await session.query('begin');
   const { rows } = await session.query<{ 'QUERY PLAN': string }>(
     `explain (analyze, buffers, timing off, costs off)
-    select * from trunkline._receive_fifo_messages(${queueId}, array[10], 30, 20000)`,
+    select * from trunkline._receive_fifo_messages(trunkline._require_queue(${queueId}), array[10], 30, 20000)`,
   );
   await session.query('rollback');
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -220,17 +220,17 @@ describe('Groups that drain and fill again', { timeout: 120_000 }, () => {
       await session.query('begin');
       const receiving = await explain(
         session,
-        'trunkline._receive_fifo_messages($1, array[10], 30, 20000)',
+        'trunkline._receive_fifo_messages(trunkline._require_queue($1), array[10], 30, 20000)',
         [queueId],
       );
       await session.query('rollback');
       const handles = (await receive(session, queueId)).map(({ receiptHandle }) => receiptHandle);
       expect(handles).toHaveLength(10);
-      const deletion = await explain(session, 'trunkline._delete_fifo_messages($1, $2, $3)', [
-        queueId,
-        handles,
-        isOwnTransaction,
-      ]);
+      const deletion = await explain(
+        session,
+        'trunkline._delete_fifo_messages(trunkline._require_queue($1), $2, $3)',
+        [queueId, handles, isOwnTransaction],
+      );
       return { send, receiving, deletion };
     }
 

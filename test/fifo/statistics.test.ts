@@ -46,7 +46,7 @@ it('reads no other group, whatever the statistics say', { timeout: 60_000 }, asy
     await session.query('begin');
     const { rows } = await session.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, buffers, timing off, costs off)
-      select * from trunkline._receive_fifo_messages(${queueId}, array[10], 30, 20000)`,
+      select * from trunkline._receive_fifo_messages(trunkline._require_queue(${queueId}), array[10], 30, 20000)`,
     );
     await session.query('rollback');
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');

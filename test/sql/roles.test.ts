@@ -99,7 +99,7 @@ describe('trunkline_app', () => {
     "update trunkline.settings set account_id = '1'",
     'delete from trunkline.messages',
     "select nextval('trunkline.message_ids')",
-    'select * from trunkline._receive_messages(1, 1, 1, 1)',
+    'select * from trunkline._receive_messages(null, 1, 1, 1)',
     "select trunkline._receipt_handle('\\x00', 1, gen_random_uuid())",
     'select * from trunkline._report_backlog(1, now())',
     'create table trunkline.mine ()',
