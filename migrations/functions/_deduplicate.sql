@@ -7,12 +7,13 @@
 -- in order, so that two calls cannot deadlock.
 --
 -- An id is kept for the scope that the queue had when it was sent. It stays a duplicate within that scope when
--- the queue gets the other one, so that a send can be repeated across the change.
+-- the queue gets the other one, so that a send can be repeated across the change. For an hour after each change of the
+-- queue, then, ids are looked up in the other scope too; that is longer than a transaction may take that still knew the
+-- former one, and the five minutes of its ids.
 create or replace function trunkline._deduplicate(
-  p_queue_id bigint,
+  p_queue trunkline.queues,
   p_deduplication_ids text[],
   p_group_ids text[],
-  p_is_scoped_to_group boolean,
   p_message_ids uuid[],
   p_ids bigint[],
   p_now timestamptz,
@@ -28,33 +29,36 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 as $$
 declare
+  v_is_scoped_to_group constant boolean := (p_queue).deduplication_scope = 'messageGroup';
   v_expires_at timestamptz := p_now + interval '5 minutes';
   v_earlier_message_ids uuid[];
   v_earlier_ids bigint[];
   v_claimed bigint;
 begin
-  select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
-  into v_earlier_message_ids, v_earlier_ids
-  from unnest(p_deduplication_ids, p_group_ids) with ordinality as given (deduplication_id, group_id, entry)
-  left join lateral (
-    select other.message_id, other.id
-    from trunkline.deduplications as other
-    where other.queue_id = p_queue_id
-      and other.deduplication_id = given.deduplication_id
-      and other.scope = case when p_is_scoped_to_group then '' else given.group_id end
-      and other.expires_at > p_now
-    limit 1
-  ) as known on true;
+  if (p_queue).modified_at > greatest((p_queue).created_at, p_now - interval '1 hour') then
+    select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
+    into v_earlier_message_ids, v_earlier_ids
+    from unnest(p_deduplication_ids, p_group_ids) with ordinality as given (deduplication_id, group_id, entry)
+    left join lateral (
+      select other.message_id, other.id
+      from trunkline.deduplications as other
+      where other.queue_id = (p_queue).id
+        and other.deduplication_id = given.deduplication_id
+        and other.scope = case when v_is_scoped_to_group then '' else given.group_id end
+        and other.expires_at > p_now
+      limit 1
+    ) as known on true;
+  end if;
 
   insert into trunkline.deduplications as known (
     queue_id, deduplication_id, scope, message_id, id, expires_at
   )
   select distinct on (given.deduplication_id, claimed.scope)
-    p_queue_id, given.deduplication_id, claimed.scope, given.message_id, given.id, v_expires_at
+    (p_queue).id, given.deduplication_id, claimed.scope, given.message_id, given.id, v_expires_at
   from unnest(p_deduplication_ids, p_group_ids, p_message_ids, p_ids, v_earlier_ids)
     as given (deduplication_id, group_id, message_id, id, earlier_id)
   cross join lateral (
-    select case when p_is_scoped_to_group then given.group_id else '' end as scope
+    select case when v_is_scoped_to_group then given.group_id else '' end as scope
   ) as claimed
   where given.earlier_id is null
   order by given.deduplication_id, claimed.scope, given.id
@@ -81,9 +85,9 @@ begin
     -- Looked up one by one: what the planner takes for an empty table it would otherwise read whole for each.
     select claimed.message_id, claimed.id
     from trunkline.deduplications as claimed
-    where claimed.queue_id = p_queue_id
+    where claimed.queue_id = (p_queue).id
       and claimed.deduplication_id = given.deduplication_id
-      and claimed.scope = case when p_is_scoped_to_group then given.group_id else '' end
+      and claimed.scope = case when v_is_scoped_to_group then given.group_id else '' end
     limit 1
   ) as known on true;
 end

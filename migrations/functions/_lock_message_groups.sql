@@ -27,35 +27,33 @@ declare
     from unnest(p_group_ids) as given (group_id)
     order by key
   );
-  v_takes_buckets boolean := v_held + cardinality(v_keys) > trunkline._most_message_group_locks();
-  v_bucket integer;
-  v_key bigint;
-  v_is_locked boolean := true;
-begin
-  for v_bucket in
+  v_takes_buckets constant boolean := v_held + cardinality(v_keys) > trunkline._most_message_group_locks();
+  v_buckets constant integer[] := array(
     select distinct trunkline._message_group_bucket(p_queue_id, bucketed.key) as bucket
     from unnest(v_keys) as bucketed (key)
     order by bucket
-  loop
-    if v_takes_buckets and p_may_wait then
-      perform pg_advisory_xact_lock(v_bucket_space, v_bucket);
-    elsif v_takes_buckets then
-      v_is_locked := v_is_locked and pg_try_advisory_xact_lock(v_bucket_space, v_bucket);
-    elsif p_may_wait then
-      perform pg_advisory_xact_lock_shared(v_bucket_space, v_bucket);
-    else
-      v_is_locked := v_is_locked and pg_try_advisory_xact_lock_shared(v_bucket_space, v_bucket);
-    end if;
-  end loop;
+  );
+  v_is_locked boolean := true;
+begin
+  if v_takes_buckets and p_may_wait then
+    perform pg_advisory_xact_lock(v_bucket_space, given.bucket) from unnest(v_buckets) as given (bucket);
+  elsif v_takes_buckets then
+    v_is_locked := (
+      select bool_and(pg_try_advisory_xact_lock(v_bucket_space, given.bucket)) from unnest(v_buckets) as given (bucket)
+    );
+  elsif p_may_wait then
+    perform pg_advisory_xact_lock_shared(v_bucket_space, given.bucket) from unnest(v_buckets) as given (bucket);
+    perform pg_advisory_xact_lock(given.key) from unnest(v_keys) as given (key);
+  else
+    v_is_locked := (
+      select bool_and(pg_try_advisory_xact_lock_shared(v_bucket_space, given.bucket))
+      from unnest(v_buckets) as given (bucket)
+    ) and (
+      select bool_and(pg_try_advisory_xact_lock(given.key)) from unnest(v_keys) as given (key)
+    );
+  end if;
 
   if not v_takes_buckets then
-    foreach v_key in array v_keys loop
-      if p_may_wait then
-        perform pg_advisory_xact_lock(v_key);
-      else
-        v_is_locked := v_is_locked and pg_try_advisory_xact_lock(v_key);
-      end if;
-    end loop;
     perform set_config('trunkline.held_group_locks', (v_held + cardinality(v_keys))::text, true);
   end if;
 

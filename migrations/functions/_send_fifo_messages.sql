@@ -71,10 +71,9 @@ begin
   -- Numbers are drawn in the order given, and not before the locks are held.
   select * into v_message_ids, v_ids, v_is_first
   from trunkline._deduplicate(
-    (p_queue).id,
+    p_queue,
     v_deduplication_ids,
     p_group_ids,
-    (p_queue).deduplication_scope = 'messageGroup',
     p_message_ids,
     array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(p_message_ids))),
     v_now

@@ -77,10 +77,9 @@ export function toCallerError(error: unknown): unknown {
       );
     }
     if (isSchemaChanged(error)) {
-      return new SqsError(
-        'ServiceUnavailable',
-        'The database has been brought up to date by a later version of the server. Try again.',
-      );
+      const message =
+        'The database has been brought up to date by a later version of the server. Try again.';
+      return new SqsError('ServiceUnavailable', message, message, error);
     }
     const name = raised[error.code as keyof typeof raised];
     if (name !== undefined) {

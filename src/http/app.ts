@@ -53,6 +53,8 @@ export function buildApp({
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
+    // A logger for each request would cost more than reading it. What is logged names the request by itself.
+    childLoggerFactory: (logger) => logger,
     exposeHeadRoutes: false,
     // Requests that come while the server closes are still answered, by the protocol that they speak.
     return503OnClosing: false,
@@ -96,9 +98,12 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
       method: ['GET', 'POST'],
       url,
       bodyLimit: bodyLimitBytes,
-      handler: async (request, reply) => {
-        send(reply, request.id, await answer(request, reply));
-        return reply;
+      // With callbacks, as in close-connections.
+      handler(request, reply) {
+        answer(request, reply).then(
+          (wireAnswer) => send(reply, request.id, wireAnswer),
+          (error: unknown) => reply.send(error),
+        );
       },
     });
   }
@@ -114,7 +119,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
     return await execute(
       {
         ...services,
-        baseUrl: baseUrl ?? `${request.protocol}://${request.host}${app.prefix}`,
+        baseUrl: () => baseUrl ?? `${request.protocol}://${request.host}${app.prefix}`,
         pathQueue: addressFromPath(path),
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id') || undefined,
@@ -200,9 +205,19 @@ function writeError(request: FastifyRequest, error: SqsError): WireAnswer {
     : writeQueryError(error, formatOf(request), request.id);
 }
 
+/** Texts that are in the log already: of a schema that does not fit every request would tell. */
+const told = new Set<string>();
+
 /** What is not the caller's to know is logged whole and answered as an internal failure. */
 function toSqsError(error: unknown, request: FastifyRequest): SqsError {
   if (error instanceof SqsError) {
+    if (error.cause instanceof Error && !told.has(error.cause.message)) {
+      told.add(error.cause.message);
+      request.log.error(
+        { err: error.cause, requestId: request.id },
+        'The database has another schema than this server expects. Replace the server by one of the version that migrated it.',
+      );
+    }
     return error;
   }
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : '';
@@ -215,7 +230,7 @@ function toSqsError(error: unknown, request: FastifyRequest): SqsError {
   if (typeof code === 'string' && code.startsWith('FST_ERR_CTP')) {
     return new SqsError('MalformedInput', 'The request body could not be read.');
   }
-  request.log.error({ err: error }, 'A request failed unexpectedly.');
+  request.log.error({ err: error, requestId: request.id }, 'A request failed unexpectedly.');
   return new SqsError(
     'InternalFailure',
     'The request failed because of an error in the server. Its log has the details under this request id.',

@@ -16,6 +16,6 @@ export const createQueue = defineOperation({
       tags,
       cooldownSeconds: context.deletedNameCooldownSeconds,
     });
-    return { QueueUrl: queueUrl(context.baseUrl, address) };
+    return { QueueUrl: queueUrl(context.baseUrl(), address) };
   },
 });

@@ -24,12 +24,13 @@ export async function execute(
       `The action ${request.action} is not valid for this endpoint.`,
     );
   }
+  context.workInHand.begin();
   try {
-    const output = await context.workInHand.do(() =>
-      operation.run(context, request.readInput(operation.shapes.input)),
-    );
+    const output = await operation.run(context, request.readInput(operation.shapes.input));
     return request.writeOutput(operation.action, operation.shapes.output, output);
   } catch (error) {
     throw toCallerError(error);
+  } finally {
+    context.workInHand.end();
   }
 }

@@ -12,7 +12,7 @@ export const getQueueUrl = defineOperation({
       name: requireQueueName(QueueName),
     };
     return await context.queues.withQueue(address, async (queue) => ({
-      QueueUrl: queueUrl(context.baseUrl, queue),
+      QueueUrl: queueUrl(context.baseUrl(), queue),
     }));
   },
 });

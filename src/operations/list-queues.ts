@@ -44,7 +44,7 @@ export const listQueues = defineOperation({
     const hasMore = MaxResults !== undefined && names.length > pageSize;
     return {
       QueueUrls: page.map((name) =>
-        queueUrl(context.baseUrl, { accountId: context.accountId, name }),
+        queueUrl(context.baseUrl(), { accountId: context.accountId, name }),
       ),
       ...(hasMore && { NextToken: encodeToken(last) }),
     };

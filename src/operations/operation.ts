@@ -28,7 +28,7 @@ export interface Services {
 /** One request, as operations see it. */
 export interface RequestContext extends Services {
   /** The base of queue URLs for this client. */
-  baseUrl: string;
+  baseUrl(): string;
   /** The queue that the request's path names. */
   pathQueue: QueueAddress | undefined;
   senderId: string;

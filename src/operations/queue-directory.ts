@@ -60,7 +60,7 @@ export class QueueDirectory {
       throw queueDoesNotExist();
     }
     try {
-      return await work(await this.#find(address));
+      return await work(this.#recall(address) ?? (await this.#find(address)));
     } catch (error) {
       if (!isQueueGone(error)) {
         throw error;
@@ -74,11 +74,14 @@ export class QueueDirectory {
     this.#remembered.delete(key(address));
   }
 
-  async #find(address: QueueAddress): Promise<Queue> {
+  #recall(address: QueueAddress): Queue | undefined {
     const remembered = this.#remembered.get(key(address));
-    if (remembered !== undefined && remembered.untilMs > performance.now()) {
-      return remembered.queue;
-    }
+    return remembered !== undefined && remembered.untilMs > performance.now()
+      ? remembered.queue
+      : undefined;
+  }
+
+  async #find(address: QueueAddress): Promise<Queue> {
     const queue = await this.#store.findQueue(address);
     if (queue === undefined) {
       this.forget(address);

@@ -3,15 +3,14 @@ export class WorkInHand {
   #count = 0;
   #whenNone: (() => void) | undefined;
 
-  async do<Result>(work: () => Promise<Result>): Promise<Result> {
+  begin(): void {
     this.#count += 1;
-    try {
-      return await work();
-    } finally {
-      this.#count -= 1;
-      if (this.#count === 0) {
-        this.#whenNone?.();
-      }
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) {
+      this.#whenNone?.();
     }
   }
 

@@ -41,6 +41,16 @@ function readInteger(value: unknown): number {
   return whole;
 }
 
+function requireMembers(value: unknown): Record<string, unknown> {
+  if (Array.isArray(value)) {
+    throw malformed('Start of list found where not expected');
+  }
+  if (typeof value !== 'object' || value === null) {
+    throw malformed('Expected null');
+  }
+  return value as Record<string, unknown>;
+}
+
 function read(schema: TSchema, value: unknown): unknown {
   if (Type.IsArray(schema)) {
     if (!Array.isArray(value)) {
@@ -48,25 +58,24 @@ function read(schema: TSchema, value: unknown): unknown {
     }
     return value.filter((item) => item !== null).map((item) => read(schema.items, item));
   }
-  if (Type.IsRecord(schema) || Type.IsObject(schema)) {
-    if (Array.isArray(value)) {
-      throw malformed('Start of list found where not expected');
-    }
-    if (typeof value !== 'object' || value === null) {
-      throw malformed('Expected null');
-    }
-    const memberSchema = Type.IsRecord(schema)
-      ? () => Type.RecordValue(schema)
-      : (name: string) =>
-          Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
-    const members: [string, unknown][] = [];
-    for (const [name, member] of Object.entries(value)) {
-      const known = memberSchema(name);
-      if (known !== undefined && member !== null) {
-        members.push([name, read(known, member)]);
+  if (Type.IsObject(schema)) {
+    const given = requireMembers(value);
+    const members: Record<string, unknown> = {};
+    for (const name of Object.keys(given)) {
+      const known = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+      if (known !== undefined && given[name] !== null) {
+        members[name] = read(known, given[name]);
       }
     }
-    return Object.fromEntries(members);
+    return members;
+  }
+  if (Type.IsRecord(schema)) {
+    const known = Type.RecordValue(schema);
+    return Object.fromEntries(
+      Object.entries(requireMembers(value))
+        .filter(([, member]) => member !== null)
+        .map(([name, member]) => [name, read(known, member)]),
+    );
   }
   if (Type.IsInteger(schema)) {
     return readInteger(value);

@@ -129,8 +129,14 @@ export class SqsError extends Error {
   /** The text for the Query protocol, where AWS words it differently. */
   readonly queryMessage: string;
 
-  constructor(errorName: ErrorName, message: string, queryMessage: string = message) {
-    super(message);
+  /** @param cause what the log should tell, where the answer does not */
+  constructor(
+    errorName: ErrorName,
+    message: string,
+    queryMessage: string = message,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
     this.errorName = errorName;
     this.queryMessage = queryMessage;
   }

@@ -9,10 +9,14 @@ it.each([
 ])(
   'answers %s, a %s that a later version has taken away, as something to be tried again',
   (code) => {
-    const error = Object.assign(new DatabaseError('is not there', 0, 'error'), { code });
+    const error: DatabaseError = Object.assign(new DatabaseError('is not there', 0, 'error'), {
+      code,
+    });
     expect(toCallerError(error)).toMatchObject({
       errorName: 'ServiceUnavailable',
       message: expect.stringContaining('later version'),
+      // For the log: it may be a mistake of this version too.
+      cause: error,
     });
   },
 );

@@ -73,6 +73,40 @@ describeOverBothProtocols('Deduplication', (sqs) => {
     expect(bodies(await take(sqs, url))).toEqual(['in g', 'in h']);
   });
 
+  it('knows what was sent before the scope changed', async () => {
+    const url = await createFifoQueue(sqs);
+    const first = await post(sqs, url, 'g', 'original', 'x');
+    const setScope = (DeduplicationScope: string) =>
+      sqs.client.setQueueAttributes({ QueueUrl: url, Attributes: { DeduplicationScope } });
+    await setScope('messageGroup');
+    // Another server may go by what it knows of a queue for a second, the database does not.
+    expect((await post(sqs, url, 'h', 'other', 'x')).MessageId).toBe(first.MessageId);
+    const inGroup = await post(sqs, url, 'g', 'in g', 'y');
+    await setScope('queue');
+    expect((await post(sqs, url, 'g', 'in g again', 'y')).MessageId).toBe(inGroup.MessageId);
+    expect((await post(sqs, url, 'h', 'in h', 'y')).MessageId).not.toBe(inGroup.MessageId);
+    expect(bodies(await take(sqs, url))).toEqual(['original', 'in g', 'in h']);
+  });
+
+  it('keeps the first of those in a batch, in whatever groups they are', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const url = await createFifoQueue(sqs);
+      const groups = ['a', 'b', 'c', 'd', 'b', 'a'];
+      const { Successful: sent = [] } = await sqs.client.sendMessageBatch({
+        QueueUrl: url,
+        Entries: groups.map((MessageGroupId, index) => ({
+          Id: `${index}`,
+          MessageBody: `${MessageGroupId}-${index}`,
+          MessageGroupId,
+          MessageDeduplicationId: `${Math.floor(index / 2)}`,
+        })),
+      });
+      const ids = sent.map(({ MessageId }) => MessageId);
+      expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2], ids[4], ids[4]]);
+      expect(bodies(await take(sqs, url)).sort()).toEqual(['a-0', 'b-4', 'c-2']);
+    }
+  });
+
   it('does not reach over to another queue', async () => {
     const [one, other] = [await createFifoQueue(sqs), await createFifoQueue(sqs)];
     await post(sqs, one, 'g', 'x');
