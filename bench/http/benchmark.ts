@@ -7,13 +7,22 @@ import { openClient } from '../harness/postgres.ts';
 import { median } from '../harness/statistics.ts';
 import { peakMemoryMb } from '../harness/trunkline-server.ts';
 import { rawStatements } from '../sql/raw-statements.ts';
-import { bareFastify, type Contender, startContenders, trunkline } from './contenders.ts';
+import {
+  bareFastify,
+  type Contender,
+  fusedInserts,
+  startContenders,
+  trunkline,
+} from './contenders.ts';
 import { SqsConnection } from './sqs-connection.ts';
 
 const rawName = 'raw SQL, no HTTP';
 const fifoName = 'FIFO, 1 000 groups';
 const standardName = 'standard';
 const fifoGroups = 1_000;
+
+/** These have no queues: they only take messages. */
+const sendersOnly: readonly string[] = [bareFastify, fusedInserts];
 
 /** Every request over HTTP: one message and ten at a time, with few and with many connections. */
 export const http: Benchmark = {
@@ -78,16 +87,20 @@ class HttpBench {
     }
   }
 
-  /** Until the code is compiled, and the database's connections are open. */
+  /** Until the code is compiled by the optimizing compiler, as that of a server is that has run for a minute. */
   async #warmUp(name: string, url: string): Promise<void> {
     const connections = Array.from({ length: 8 }, () => new SqsConnection(url));
     const load = (step: (connection: SqsConnection) => Promise<number>) =>
-      runLoad({ connections, seconds: Math.min(this.#run.seconds * 2, 2), step });
-    if (name === bareFastify) {
+      runLoad({ connections, seconds: this.#run.isQuick ? 0.2 : 4, step });
+    if (sendersOnly.includes(name)) {
       await load((connection) => connection.sendMessage(''));
+      await load((connection) => connection.sendBatch(''));
     } else {
       await this.#withQueue(name, connections, {}, async (queueUrl) => {
+        await load((connection) => connection.sendMessage(queueUrl));
         await load((connection) => connection.cycle(queueUrl));
+        await load((connection) => connection.sendBatch(queueUrl));
+        await load((connection) => connection.drain(queueUrl));
       });
     }
     for (const connection of connections) {
@@ -111,7 +124,7 @@ class HttpBench {
     const record = (task: string, { messagesPerSecond }: Throughput) =>
       this.requests.record(`${task}, ${suffix}`, name, messagesPerSecond);
 
-    if (name === bareFastify) {
+    if (sendersOnly.includes(name)) {
       record('SendMessage', await load((connection) => connection.sendMessage('')));
       record('SendMessageBatch(10)', await load((connection) => connection.sendBatch('')));
     } else {

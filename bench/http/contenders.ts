@@ -9,6 +9,7 @@ import { startTrunkline } from '../harness/trunkline-server.ts';
 
 export const trunkline = 'Trunkline';
 export const bareFastify = 'bare Fastify (no store)';
+export const fusedInserts = 'Fastify and inserts';
 
 export interface Contender {
   name: string;
@@ -56,6 +57,16 @@ export async function startContenders(run: Run, databaseUrl: string): Promise<Co
         startProgram({
           command: nodeOfPrograms,
           args: [compiledBench('http/bare-fastify.js')],
+          readyPattern: /Listening on (http:\S+)\.\n/,
+        }),
+    ],
+    [
+      fusedInserts,
+      () =>
+        startProgram({
+          command: nodeOfPrograms,
+          args: [compiledBench('http/fused-inserts.js')],
+          environment: { DATABASE_URL: databaseUrl },
           readyPattern: /Listening on (http:\S+)\.\n/,
         }),
     ],
