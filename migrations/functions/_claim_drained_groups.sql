@@ -21,18 +21,7 @@ as $$
 begin
   return array(
     select row(locked.group_id, locked.head_id, locked.ctid)::trunkline.locked_group
-    from (
-      select drained.group_id, drained.head_id, drained.ctid as place
-      from trunkline.message_groups as drained
-      where drained.queue_id = (p_queue).id
-        and not drained.is_empty
-        and drained.drained_at >= coalesce(
-          (select progress.drained_from from trunkline.queue_progress as progress where progress.queue_id = (p_queue).id),
-          '-infinity'
-        )
-      order by drained.drained_at
-      limit p_examined
-    ) as examined
+    from trunkline._longest_drained_groups((p_queue).id, p_examined) as examined
     join trunkline.message_groups as locked on locked.ctid = examined.place
     cross join lateral trunkline._group_head(
       (p_queue).id, examined.group_id, examined.head_id,

@@ -15,18 +15,7 @@ as $$
 begin
   return (
     select min(head.visible_at)
-    from (
-      select drained.group_id, drained.head_id
-      from trunkline.message_groups as drained
-      where drained.queue_id = p_queue_id
-        and not drained.is_empty
-        and drained.drained_at >= coalesce(
-          (select progress.drained_from from trunkline.queue_progress as progress where progress.queue_id = p_queue_id),
-          '-infinity'
-        )
-      order by drained.drained_at
-      limit p_examined
-    ) as examined
+    from trunkline._longest_drained_groups(p_queue_id, p_examined) as examined
     cross join lateral trunkline._group_head(p_queue_id, examined.group_id, examined.head_id, '-infinity') as head
   );
 end

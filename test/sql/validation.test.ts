@@ -255,6 +255,21 @@ it('a visibility timeout that is null is a missing parameter, not zero', async (
   });
 });
 
+it.each(['delete_message', 'delete_message_or_ignore', 'change_message_visibility'])(
+  '%s takes a receipt handle that is null for a missing parameter',
+  async (name) => {
+    const refusal = call(pool, name, {
+      queue_name: await createQueue(pool),
+      receipt_handle: null,
+      ...(name === 'change_message_visibility' && { visibility_timeout: '1 minute' }),
+    });
+    await expect(refusal).rejects.toMatchObject({
+      code: 'TQ013',
+      message: 'The request must contain the parameter ReceiptHandle.',
+    });
+  },
+);
+
 it.each([
   [{ queue_name: null }, 'Queue name cannot be empty'],
   [
