@@ -43,9 +43,12 @@ function isOutage(error: DatabaseError): boolean {
   return /^(08|53|57|XX000)/.test(error.code ?? '');
 }
 
-/** A function, table or column that is not there: a server of a later version has changed the schema. */
+/**
+ * A function, table or column that is not there, or has another type: a server of a later version has changed the
+ * schema.
+ */
 function isSchemaChanged(error: DatabaseError): boolean {
-  return /^(42883|42P01|42703)$/.test(error.code ?? '');
+  return /^(42883|42P01|42703|22P02)$/.test(error.code ?? '');
 }
 
 const networkFailure =

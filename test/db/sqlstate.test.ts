@@ -6,6 +6,7 @@ it.each([
   ['42883', 'function'],
   ['42P01', 'table'],
   ['42703', 'column'],
+  ['22P02', 'type'],
 ])(
   'answers %s, a %s that a later version has taken away, as something to be tried again',
   (code) => {
