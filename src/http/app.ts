@@ -230,6 +230,10 @@ function toSqsError(error: unknown, request: FastifyRequest): SqsError {
   if (typeof code === 'string' && code.startsWith('FST_ERR_CTP')) {
     return new SqsError('MalformedInput', 'The request body could not be read.');
   }
+  if (request.raw.readableAborted) {
+    // Nobody is there to read it, and it is no failure of the server.
+    return new SqsError('MalformedInput', 'The client hung up within the request.');
+  }
   request.log.error({ err: error, requestId: request.id }, 'A request failed unexpectedly.');
   return new SqsError(
     'InternalFailure',
