@@ -44,9 +44,11 @@ export async function startServer(config: Config, connectionString: string): Pro
     },
   });
 
+  // After the app's own hook: by then it tells clients that their connection ends with the answer.
+  app.addHook('preClose', async () => service.endWaits());
+
   async function close(): Promise<void> {
     isClosing = true;
-    service.endWaits();
     await app.close();
     await service.close();
     await pool.end();

@@ -7,9 +7,8 @@
 -- in order, so that two calls cannot deadlock.
 --
 -- An id is kept for the scope that the queue had when it was sent. It stays a duplicate within that scope when
--- the queue gets the other one, so that a send can be repeated across the change. For an hour after each change of the
--- queue, then, ids are looked up in the other scope too; that is longer than a transaction may take that still knew the
--- former one, and the five minutes of its ids.
+-- the queue gets the other one, so that a send can be repeated across the change. Where an id is known in both, that of
+-- the group is the one that was sent to it.
 create or replace function trunkline._deduplicate(
   p_queue trunkline.queues,
   p_deduplication_ids text[],
@@ -35,20 +34,19 @@ declare
   v_earlier_ids bigint[];
   v_claimed bigint;
 begin
-  if (p_queue).modified_at > greatest((p_queue).created_at, p_now - interval '1 hour') then
-    select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
-    into v_earlier_message_ids, v_earlier_ids
-    from unnest(p_deduplication_ids, p_group_ids) with ordinality as given (deduplication_id, group_id, entry)
-    left join lateral (
-      select other.message_id, other.id
-      from trunkline.deduplications as other
-      where other.queue_id = (p_queue).id
-        and other.deduplication_id = given.deduplication_id
-        and other.scope = case when v_is_scoped_to_group then '' else given.group_id end
-        and other.expires_at > p_now
-      limit 1
-    ) as known on true;
-  end if;
+  select array_agg(known.message_id order by given.entry), array_agg(known.id order by given.entry)
+  into v_earlier_message_ids, v_earlier_ids
+  from unnest(p_deduplication_ids, p_group_ids) with ordinality as given (deduplication_id, group_id, entry)
+  left join lateral (
+    select earlier.message_id, earlier.id
+    from trunkline.deduplications as earlier
+    where earlier.queue_id = (p_queue).id
+      and earlier.deduplication_id = given.deduplication_id
+      and earlier.scope in ('', given.group_id)
+      and earlier.expires_at > p_now
+    order by earlier.scope desc
+    limit 1
+  ) as known on true;
 
   insert into trunkline.deduplications as known (
     queue_id, deduplication_id, scope, message_id, id, expires_at

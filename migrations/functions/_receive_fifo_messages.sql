@@ -2,6 +2,8 @@
 -- waits longest, in order, then of the next groups. Within a group it stops at the first message that is not visible,
 -- and a group goes to one caller. A row's entry is the caller's place in p_limits.
 --
+-- Under repeatable read a transaction does not get what it has sent itself: there may be earlier messages out of its sight.
+--
 -- Nothing comes back when p_in_flight_limit messages are in flight. With a p_attempt_id, which is for one caller, a repeat
 -- within five minutes returns the same messages under the same handles and hides them anew; raises TQ005 when one of
 -- them was deleted, changed or received again since. With p_is_own_transaction a repeat waits only briefly for
@@ -70,6 +72,7 @@ declare
   v_idle trunkline.locked_group[];
   -- As in _receive_messages.
   v_nonce constant uuid := gen_random_uuid();
+  v_first_unseen_id constant bigint := trunkline._first_unseen_id();
 begin
   if p_attempt_id is not null then
     if p_is_own_transaction then
@@ -141,6 +144,7 @@ begin
               where message.queue_id = (p_queue).id
                 and (message.group_id, message.id) >= (claimed.group_id, claimed.head_id)
                 and message.group_id <= claimed.group_id
+                and message.id < v_first_unseen_id
                 and message.deduplication_id is not null
                 and message.sent_at > v_now - make_interval(secs => (p_queue).message_retention_seconds)
               order by message.group_id, message.id

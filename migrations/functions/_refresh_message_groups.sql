@@ -7,6 +7,8 @@
 --
 -- With p_is_own_transaction, of one that ends right after, the send locks of groups without a message are taken as far
 -- as they are free: a send that is under way to a group has its lock. What has no message even then is empty.
+--
+-- A message that may come after one out of sight is not taken for a head: the group counts as drained, and is looked into.
 create or replace function trunkline._refresh_message_groups(
   p_queue trunkline.queues,
   p_groups trunkline.locked_group[],
@@ -26,6 +28,7 @@ as $$
 declare
   v_are_send_locked boolean[];
   v_sent_after timestamptz := p_now - make_interval(secs => (p_queue).message_retention_seconds);
+  v_first_unseen_id constant bigint := trunkline._first_unseen_id();
   v_unclear integer;
 begin
   -- Under repeatable read, which a database may have as its default, the lock would come too late for what is in sight.
@@ -50,7 +53,8 @@ begin
         drained_at = case when head.id is null then p_now end,
         is_empty = head.id is null and coalesce(locked.is_send_locked, false)
     from unnest(p_groups, v_are_send_locked) as locked (group_id, head_id, place, is_send_locked)
-    left join lateral trunkline._group_head((p_queue).id, locked.group_id, locked.head_id, v_sent_after) as head on true
+    left join lateral trunkline._group_head((p_queue).id, locked.group_id, locked.head_id, v_sent_after) as head
+      on head.id < v_first_unseen_id
     where known.ctid = locked.place
     returning known.drained_at, known.is_empty
   )

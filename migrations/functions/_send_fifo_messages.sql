@@ -51,7 +51,10 @@ begin
       order by given.position
     );
   end if;
-  if (p_queue).maximum_message_size_bytes < any (p_sizes_bytes) or array_position(v_deduplication_ids, null) is not null then
+  if (p_queue).maximum_message_size_bytes < any (p_sizes_bytes)
+    or v_deduplication_ids is null
+    or array_position(v_deduplication_ids, null) is not null
+  then
     return query
     select * from trunkline._send_acceptable_fifo_messages(
       p_queue, p_message_ids, p_bodies, p_sizes_bytes, p_attributes, p_trace_headers, p_group_ids, v_deduplication_ids,
@@ -69,13 +72,17 @@ begin
     perform set_config('lock_timeout', '10ms', true);
   end if;
   -- Numbers are drawn in the order given, and not before the locks are held.
+  v_ids := array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(p_message_ids)));
+  if current_setting('transaction_isolation') <> 'read committed' and v_ids[1] < trunkline._first_unseen_id() then
+    perform set_config('trunkline.first_sent_id', v_ids[1]::text, true);
+  end if;
   select * into v_message_ids, v_ids, v_is_first
   from trunkline._deduplicate(
     p_queue,
     v_deduplication_ids,
     p_group_ids,
     p_message_ids,
-    array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(p_message_ids))),
+    v_ids,
     v_now
   );
 

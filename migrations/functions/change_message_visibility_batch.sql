@@ -25,7 +25,7 @@ begin
   );
   if array_position(v_timeouts, null) is not null then
     raise exception 'The request must contain the parameter VisibilityTimeout.' using errcode = 'TQ013';
-  elsif cardinality(v_timeouts) <> cardinality(receipt_handles) then
+  elsif cardinality(v_timeouts) <> coalesce(cardinality(receipt_handles), 0) then
     raise exception 'There must be one visibility timeout for each receipt handle.' using errcode = 'TQ012';
   end if;
   if v_queue.is_fifo then

@@ -154,8 +154,8 @@ function header(request: FastifyRequest, name: string): string | undefined {
 
 /** Not by URL, which takes what follows two slashes for a host. */
 function splitUrl(request: FastifyRequest): { path: string; query: string } {
-  const [path = '', query = ''] = request.url.split('?', 2);
-  return { path, query };
+  const [path = '', ...rest] = request.url.split('?');
+  return { path, query: rest.join('?') };
 }
 
 function bodyOf(request: FastifyRequest): Buffer {

@@ -57,6 +57,24 @@ describe('A server that closes', () => {
     await expectClosed(closing);
   });
 
+  it('tells waiting polls that their connections end', async () => {
+    const { server, url } = await openBoth('told');
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    const body = JSON.stringify({ QueueUrl: url, WaitTimeSeconds: 20 });
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: here\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await sleep(settlesInMs);
+    const closing = server.close();
+    const [answer] = await once(socket, 'data');
+    expect(String(answer).toLowerCase()).toContain('\r\nconnection: close\r\n');
+    await expectClosed(closing);
+  });
+
   it('finishes the work in hand, and takes no more', async () => {
     const { server, sqs, url } = await openBoth('worked-on');
     const blocker = await database.pool.connect();

@@ -88,6 +88,21 @@ describeOverBothProtocols('Deduplication', (sqs) => {
     expect(bodies(await take(sqs, url))).toEqual(['original', 'in g', 'in h']);
   });
 
+  it('answers the ids of the first send to the group where an id was sent in both scopes', async () => {
+    const url = await createFifoQueue(sqs, { DeduplicationScope: 'messageGroup' });
+    const setScope = (DeduplicationScope: string) =>
+      sqs.client.setQueueAttributes({ QueueUrl: url, Attributes: { DeduplicationScope } });
+    const first = await post(sqs, url, 'b', 'first', 'x');
+    await setScope('queue');
+    const second = await post(sqs, url, 'a', 'second', 'x');
+    expect(second.MessageId).not.toBe(first.MessageId);
+    await setScope('messageGroup');
+    expect((await post(sqs, url, 'b', 'again', 'x')).MessageId).toBe(first.MessageId);
+    await setScope('queue');
+    expect((await post(sqs, url, 'b', 'again', 'x')).MessageId).toBe(first.MessageId);
+    expect((await post(sqs, url, 'a', 'again', 'x')).MessageId).toBe(second.MessageId);
+  });
+
   it('keeps the first of those in a batch, in whatever groups they are', async () => {
     for (let round = 0; round < 10; round += 1) {
       const url = await createFifoQueue(sqs);

@@ -4,6 +4,7 @@ import { countMessages, rescan, settle } from '../engine/calls.ts';
 import { useDatabase } from '../support/database.ts';
 import {
   changeVisibility,
+  configure,
   createFifoQueue,
   deleteAll,
   forgetHistory,
@@ -174,6 +175,34 @@ describe('Two sends with one deduplication id', () => {
     expect(await receive(pool, queueId)).toMatchObject([
       { messageId: (await second).messageId, group: 'h' },
     ]);
+  });
+
+  it('make one message when the scope changes while the second waits for a group', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    await ann.begin();
+    await send(ann.client, queueId, 'busy', 'z');
+    // In one bucket with other groups or not: which of several the database locks first is its business.
+    const groups = ['g', 'h', 'i', 'j', 'k', 'l'];
+    const waiting = sendAll(bob.client, queueId, [
+      { group: 'busy', deduplicationId: 'y' },
+      ...groups.map((group) => ({ group, deduplicationId: `x ${group}` })),
+    ]);
+    await bob.isKeptWaiting();
+    await configure(pool, queueId, { deduplication_scope: 'messageGroup' });
+    const stored = await Promise.all(
+      groups.map((group) =>
+        send(pool, queueId, group, `x ${group}`, { mayWait: false }).catch(() => undefined),
+      ),
+    );
+    expect(stored.some((sent) => sent !== undefined)).toBe(true);
+    await ann.commit();
+    const late = (await waiting).slice(1);
+    stored.forEach((sent, index) => {
+      if (sent !== undefined) {
+        expect(late[index]?.messageId).toBe(sent.messageId);
+      }
+    });
   });
 
   it('do not know each other in two groups that deduplicate by themselves', async () => {
@@ -351,6 +380,54 @@ describe("A group's row", () => {
       );
     },
   );
+
+  describe.each(['repeatable read', 'serializable'] as const)('under %s', (isolation) => {
+    it('that is drained keeps a message that a later send does not see', async () => {
+      const { queueId, head } = await queueWithHeadInFlight('0');
+      const [ann, bob] = [await openParty(database), await openParty(database)];
+      await ann.begin();
+      await send(ann.client, queueId, 'g', '1');
+      await deleteAll(pool, queueId, [head.receiptHandle]);
+      await bob.begin(isolation);
+      await bob.client.query('select from trunkline.queues');
+      await ann.commit();
+      await send(bob.client, queueId, 'g', '2');
+      await bob.commit();
+      expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
+    });
+
+    it('keeps a message that the transaction does not see when it deletes the one before', async () => {
+      const { queueId, head } = await queueWithHeadInFlight('0');
+      const bob = await openParty(database);
+      await bob.begin(isolation);
+      await bob.client.query('select from trunkline.queues');
+      await send(pool, queueId, 'g', '1');
+      await send(bob.client, queueId, 'g', '2');
+      expect(await deleteAll(bob.client, queueId, [head.receiptHandle])).toEqual(['deleted']);
+      await bob.commit();
+      expect(await receiveBodies(pool, queueId)).toEqual(['1', '2']);
+    });
+
+    it('gives the transaction none of its own messages, which others may come before', async () => {
+      const queueId = await createFifoQueue(pool);
+      await send(pool, queueId, 'g', '0');
+      const bob = await openParty(database);
+      await bob.begin(isolation);
+      await bob.client.query('select from trunkline.queues');
+      await send(pool, queueId, 'g', '1');
+      await bob.client.query('savepoint before');
+      await send(bob.client, queueId, 'g', 'undone');
+      await bob.client.query('rollback to before');
+      await send(bob.client, queueId, 'g', '2');
+      expect(await receiveBodies(bob.client, queueId)).toEqual(['0']);
+      await bob.rollback();
+      await bob.begin(isolation);
+      await send(bob.client, queueId, 'g', '2');
+      expect(await receiveBodies(bob.client, queueId)).toEqual(['0', '1']);
+      await bob.commit();
+      expect(await receive(pool, queueId)).toEqual([]);
+    });
+  });
 
   it('is taken into use again by a receive when the send could not do so', async () => {
     const { queueId, head } = await queueWithHeadInFlight('1');

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { element, send, sendForm, sendJson, useQueue, xmlError } from './requests.ts';
 
@@ -159,6 +160,14 @@ describe('An action in a form', () => {
     await sendForm(server.url, { Action: 'CreateQueue', QueueName: 'other' });
     const answer = await sendForm(server.queueUrl, { Action: 'GetQueueUrl', QueueName: 'other' });
     expect(element(answer.body, 'QueueUrl')).toBe(`${server.url}/000000000000/other`);
+  });
+
+  it('has a question mark in a parameter like any other character', async () => {
+    const { body } = await send(
+      `${server.queueUrl}?Action=SendMessage&MessageBody=a?b&DelaySeconds=1`,
+    );
+    const md5 = createHash('md5').update('a?b').digest('hex');
+    expect(element(body, 'MD5OfMessageBody')).toBe(md5);
   });
 
   it('is answered with 404 when it has no name', async () => {

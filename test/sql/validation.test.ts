@@ -255,6 +255,34 @@ it('a visibility timeout that is null is a missing parameter, not zero', async (
   });
 });
 
+it.each([[null], [[null, null]], [['a', null]]])(
+  'send_message_batch to a FIFO queue refuses %j for deduplication ids',
+  async (message_deduplication_ids) => {
+    const queueName = await createQueue(pool, { FifoQueue: true });
+    const sending = call(pool, 'send_message_batch', {
+      queue_name: queueName,
+      message_bodies: ['a', 'b'],
+      message_group_ids: ['g', 'g'],
+      message_deduplication_ids,
+    });
+    await expect(sending).rejects.toMatchObject({
+      code: 'TQ012',
+      message: expect.stringContaining('MessageDeduplicationId'),
+    });
+  },
+);
+
+it('a visibility timeout needs a receipt handle', async () => {
+  for (const attributes of [{}, { FifoQueue: true }]) {
+    const change = call(pool, 'change_message_visibility_batch', {
+      queue_name: await createQueue(pool, attributes),
+      receipt_handles: null,
+      visibility_timeouts: ['1 minute'],
+    });
+    await expect(change).rejects.toMatchObject({ code: 'TQ012' });
+  }
+});
+
 it.each(['delete_message', 'delete_message_or_ignore', 'change_message_visibility'])(
   '%s takes a receipt handle that is null for a missing parameter',
   async (name) => {
