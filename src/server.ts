@@ -42,10 +42,8 @@ export async function startServer(config: Config, connectionString: string): Pro
         );
       }
     },
+    endWaits: () => service.endWaits(),
   });
-
-  // After the app's own hook: by then it tells clients that their connection ends with the answer.
-  app.addHook('preClose', async () => service.endWaits());
 
   async function close(): Promise<void> {
     isClosing = true;

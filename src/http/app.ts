@@ -30,6 +30,8 @@ export interface AppOptions extends QueueApiOptions {
   logLevel: string;
   /** Resolves when the server can do its work; rejects with the reason when it cannot. */
   checkHealth(): Promise<void>;
+  /** Ends requests that wait; called when the app closes. */
+  endWaits(): void;
 }
 
 /**
@@ -46,12 +48,12 @@ export function buildApp({
   baseUrl,
   logLevel,
   checkHealth,
+  endWaits,
 }: AppOptions): FastifyInstance {
   const app = fastify({
     logger: { level: logLevel, serializers: { err: describeError } },
     logController: new LogController({ disableRequestLogging: true }),
     keepAliveTimeout: keepAliveTimeoutMs,
-    forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     // A logger for each request would cost more than reading it. What is logged names the request by itself.
     childLoggerFactory: (logger) => logger,
@@ -62,7 +64,7 @@ export function buildApp({
     routerOptions: { maxParamLength: 2_000 },
   });
 
-  closeConnectionsWhenAnswered(app);
+  closeConnectionsWhenAnswered(app, endWaits);
   addQueueApi(app, { services, baseUrl });
 
   app.get('/health', async (_request, reply) => {

@@ -1,15 +1,28 @@
+import { Server as TcpServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
+/** So long a request may be on its way when its connection looks idle. */
+const transitMs = 100;
+
 /**
- * Lets a closing server end as soon as its answers are sent. Without this a client that keeps its connection
- * open, or connected and sent nothing, would hold it up until the keep-alive timeout.
+ * So long a client may take to send the rest of its request and read the answer. It is less than the time limit of a
+ * shutdown, so that the database connections are closed in order as well.
  */
-export function closeConnectionsWhenAnswered(app: FastifyInstance): void {
+const answerLimitMs = 6_000;
+
+/**
+ * Lets a closing server answer what was sent to it, and end as soon as that is done. By itself Node.js cuts connections
+ * that look idle while a request arrives on them, and waits for clients that connected and send nothing.
+ *
+ * @param endWaits ends requests that wait; called when answers end their connections
+ */
+export function closeConnectionsWhenAnswered(app: FastifyInstance, endWaits: () => void): void {
   let answering = 0;
   let isClosing = false;
+  let mayCutIdle = false;
 
-  const closeWhenAnswered = () => {
-    if (isClosing && answering === 0) {
+  const cutWhenIdle = () => {
+    if (mayCutIdle && answering === 0) {
       app.server.closeAllConnections();
     }
   };
@@ -19,7 +32,7 @@ export function closeConnectionsWhenAnswered(app: FastifyInstance): void {
     // Comes once for each answer, whether it was sent whole or the client hung up.
     reply.raw.once('close', () => {
       answering -= 1;
-      closeWhenAnswered();
+      cutWhenIdle();
     });
     done();
   });
@@ -31,6 +44,21 @@ export function closeConnectionsWhenAnswered(app: FastifyInstance): void {
   });
   app.addHook('preClose', async () => {
     isClosing = true;
-    closeWhenAnswered();
+    endWaits();
+    if (!app.server.listening) {
+      return;
+    }
+    const ended = new Promise((resolve) => {
+      // Not the method of the HTTP server, which would cut connections.
+      TcpServer.prototype.close.call(app.server, resolve);
+    });
+    const transit = setTimeout(() => {
+      mayCutIdle = true;
+      cutWhenIdle();
+    }, transitMs);
+    const limit = setTimeout(() => app.server.closeAllConnections(), answerLimitMs);
+    await ended;
+    clearTimeout(transit);
+    clearTimeout(limit);
   });
 }

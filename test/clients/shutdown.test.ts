@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { SQS } from '@aws-sdk/client-sqs';
@@ -38,6 +38,11 @@ async function expectClosed(closing: Promise<void>): Promise<void> {
   expect(isInTime, `The server is closed within ${closesWithinMs} ms.`).toBe(true);
 }
 
+function httpRequest(action: string, input: object): string {
+  const body = JSON.stringify(input);
+  return `POST / HTTP/1.1\r\nHost: here\r\nX-Amz-Target: AmazonSQS.${action}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
 describe('A server that closes', () => {
   it('answers waiting polls empty', async () => {
     const { server, sqs, url } = await openBoth('waited-for');
@@ -64,10 +69,7 @@ describe('A server that closes', () => {
     onTestFinished(() => {
       socket.destroy();
     });
-    const body = JSON.stringify({ QueueUrl: url, WaitTimeSeconds: 20 });
-    socket.write(
-      `POST / HTTP/1.1\r\nHost: here\r\nX-Amz-Target: AmazonSQS.ReceiveMessage\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
+    socket.write(httpRequest('ReceiveMessage', { QueueUrl: url, WaitTimeSeconds: 20 }));
     await sleep(settlesInMs);
     const closing = server.close();
     const [answer] = await once(socket, 'data');
@@ -113,5 +115,48 @@ describe('A server that closes', () => {
     await once(socket, 'connect');
     await sleep(50);
     await expectClosed(server.close());
+  });
+
+  it('answers what was on its way on idle connections', async () => {
+    const { server, url } = await openBoth('on-the-way');
+    const { hostname, port } = new URL(server.url);
+    const request = httpRequest('GetQueueAttributes', { QueueUrl: url, AttributeNames: ['All'] });
+    const sockets = Array.from({ length: 5 }, () => connect(Number(port), hostname));
+    onTestFinished(() => {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+    });
+    const answerTo = async (socket: Socket) => {
+      socket.write(request);
+      const [answer] = await once(socket, 'data');
+      return String(answer).toLowerCase();
+    };
+    const before = await Promise.all(sockets.map(answerTo));
+    expect(before.filter((answer) => answer.includes('connection: close'))).toEqual([]);
+
+    const closing = server.close();
+    const answers = await Promise.all(sockets.map(answerTo));
+    for (const answer of answers) {
+      expect(answer).toContain('http/1.1 200 ok');
+      expect(answer).toContain('\r\nconnection: close\r\n');
+    }
+    await expectClosed(closing);
+  });
+
+  it('waits some seconds, not more, for a client to send the rest of a request', async () => {
+    const { server } = await openBoth('stalled');
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.write('POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nhalf of');
+    await sleep(settlesInMs);
+    const startedAt = performance.now();
+    await server.close();
+    expect(performance.now() - startedAt).toBeGreaterThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
   });
 });
