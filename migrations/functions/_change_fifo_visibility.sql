@@ -5,9 +5,9 @@
 --   missing   the message is gone, its timeout is over, or a later receive has it
 --   too_long  the message would be hidden for more than 12 hours since its receive
 --   invalid   not a receipt handle of this queue
+--   busy      another transaction has the group; only with p_is_own_transaction, without it that is waited for
 --
--- Of several entries for one message the last one counts. With p_is_own_transaction raises 55P03 after waiting a quarter
--- of a second for a transaction that has the group.
+-- Of several entries for one message the last one counts. p_is_own_transaction says that the transaction ends right after.
 create or replace function trunkline._change_fifo_visibility(
   p_queue trunkline.queues,
   p_receipt_handles text[],
@@ -29,18 +29,17 @@ declare
   v_ids bigint[];
   v_nonces uuid[];
   v_groups trunkline.locked_group[];
+  v_group_ids text[];
   v_now timestamptz;
   v_outcomes text[];
   v_places tid[];
 begin
   perform pg_current_xact_id();
-  if p_is_own_transaction then
-    perform set_config('lock_timeout', '250ms', true);
-  end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
   from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
-  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids);
+  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids, not p_is_own_transaction);
+  v_group_ids := array(select locked.group_id from unnest(v_groups) as locked (group_id, head_id, place));
   v_now := coalesce(p_now, clock_timestamp());
 
   select
@@ -53,8 +52,9 @@ begin
       found.place,
       case
         when handle.id is null then 'invalid'
-        when found.id is null
-          or found.receipt_nonce <> handle.nonce
+        when found.id is null then 'missing'
+        when found.group_id <> all (v_group_ids) then 'busy'
+        when found.receipt_nonce <> handle.nonce
           or found.visible_at <= v_now
           or found.sent_at <= v_now - make_interval(secs => (p_queue).message_retention_seconds)
           then 'missing'

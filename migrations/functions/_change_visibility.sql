@@ -5,10 +5,10 @@
 --   missing   the message is gone
 --   too_long  the message would be hidden for more than 12 hours since its receive
 --   invalid   not a receipt handle of this queue
+--   busy      another transaction has the message; only with p_is_own_transaction, without it that is waited for
 --
 -- As on AWS, a handle stays good for this after its timeout and after a later receive of the message.
--- Of several entries for one message the last one counts. With p_is_own_transaction raises 55P03 after waiting a quarter
--- of a second for a transaction that has one of the messages.
+-- Of several entries for one message the last one counts. p_is_own_transaction says that the transaction ends right after.
 create or replace function trunkline._change_visibility(
   p_queue trunkline.queues,
   p_receipt_handles text[],
@@ -29,6 +29,7 @@ as $$
 declare
   v_now timestamptz;
   v_ids bigint[];
+  v_are_busy boolean[];
   v_found bigint[];
   v_places tid[];
   v_received_at timestamptz[];
@@ -36,33 +37,36 @@ declare
 begin
   -- The transaction has its id before the clock is read: settlement rests on that order.
   perform pg_current_xact_id();
-  if p_is_own_transaction then
-    perform set_config('lock_timeout', '250ms', true);
-  end if;
-  v_now := coalesce(p_now, clock_timestamp());
   v_ids := array(
     select handle.id
     from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle
     order by handle.entry
   );
+  if p_is_own_transaction then
+    v_are_busy := trunkline._busy_messages((p_queue).id, v_ids);
+  end if;
+  v_now := coalesce(p_now, clock_timestamp());
 
   select array_agg(message.id), array_agg(message.place), array_agg(message.received_at)
   into v_found, v_places, v_received_at
   from trunkline._lock_messages(
     (p_queue).id,
-    v_ids,
-    p_sent_after => v_now - make_interval(secs => (p_queue).message_retention_seconds)
+    array(
+      select handle.id from unnest(v_ids, v_are_busy) as handle (id, is_busy) where handle.is_busy is not true
+    ),
+    v_now - make_interval(secs => (p_queue).message_retention_seconds)
   ) as message;
 
   v_outcomes := array(
     select
       case
         when handle.id is null then 'invalid'
+        when handle.is_busy then 'busy'
         when found.id is null then 'missing'
         when v_now - found.received_at + make_interval(secs => handle.seconds) > interval '12 hours' then 'too_long'
         else 'changed'
       end
-    from unnest(v_ids, p_timeouts_seconds) with ordinality as handle (id, seconds, entry)
+    from unnest(v_ids, p_timeouts_seconds, v_are_busy) with ordinality as handle (id, seconds, is_busy, entry)
     left join unnest(v_found, v_received_at) as found (id, received_at) using (id)
     order by handle.entry
   );

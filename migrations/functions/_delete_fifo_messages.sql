@@ -4,12 +4,12 @@
 --   missing   it was gone already
 --   expired   the visibility timeout is over, or a later receive has the message
 --   invalid   not a receipt handle of this queue
+--   busy      another transaction has the group; only with p_is_own_transaction, without it that is waited for
 --
 -- Deleting a group's head lets the next message go.
 --
 -- p_is_own_transaction says that the transaction ends right after. Then nobody has to look again into groups that are
--- left empty (_refresh_message_groups), and waiting for a transaction that has the group ends after a quarter of a
--- second (55P03).
+-- left empty (_refresh_message_groups).
 create or replace function trunkline._delete_fifo_messages(
   p_queue trunkline.queues,
   p_receipt_handles text[],
@@ -28,18 +28,17 @@ declare
   v_ids bigint[];
   v_nonces uuid[];
   v_groups trunkline.locked_group[];
+  v_group_ids text[];
   v_now timestamptz;
   v_outcomes text[];
   v_places tid[];
 begin
   perform pg_current_xact_id();
-  if p_is_own_transaction then
-    perform set_config('lock_timeout', '250ms', true);
-  end if;
   select array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
   into v_ids, v_nonces
   from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
-  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids);
+  v_groups := trunkline._lock_groups_of_messages((p_queue).id, v_ids, not p_is_own_transaction);
+  v_group_ids := array(select locked.group_id from unnest(v_groups) as locked (group_id, head_id, place));
   v_now := coalesce(p_now, clock_timestamp());
 
   select
@@ -53,6 +52,7 @@ begin
       case
         when handle.id is null then 'invalid'
         when found.id is null then 'missing'
+        when found.group_id <> all (v_group_ids) then 'busy'
         when found.visible_at > v_now and found.receipt_nonce = handle.nonce then 'deleted'
         else 'expired'
       end as outcome

@@ -3,8 +3,9 @@
 --   deleted   the message is gone because of this handle
 --   missing   it was gone already, or a later receive has it now; AWS answers success and leaves it
 --   invalid   not a receipt handle of this queue
+--   busy      another transaction has the message; only with p_is_own_transaction, without it that is waited for
 --
--- With p_is_own_transaction raises 55P03 after waiting a quarter of a second for a transaction that has one of the messages.
+-- p_is_own_transaction says that the transaction ends right after.
 create or replace function trunkline._delete_messages(
   p_queue trunkline.queues,
   p_receipt_handles text[],
@@ -21,12 +22,18 @@ as $$
 declare
   -- The transaction has its id before its delta has one: settlement rests on that order.
   v_transaction_id constant xid8 := pg_current_xact_id();
+  v_are_busy boolean[];
   v_outcomes text[];
   v_places tid[];
   v_removed bigint;
 begin
   if p_is_own_transaction then
-    perform set_config('lock_timeout', '250ms', true);
+    select
+      trunkline._busy_messages(
+        (p_queue).id, array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
+      )
+    into v_are_busy
+    from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
   end if;
   -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
   select
@@ -39,6 +46,7 @@ begin
       found.place,
       case
         when handle.id is null then 'invalid'
+        when v_are_busy[handle.entry] then 'busy'
         when found.place is null then 'missing'
         else 'deleted'
       end as outcome
@@ -53,6 +61,7 @@ begin
       where message.queue_id = (p_queue).id
         and message.id = handle.id
         and message.receipt_nonce = handle.nonce
+        and v_are_busy[handle.entry] is not true
       limit 1
       for update
     ) as found on true

@@ -1,16 +1,13 @@
 -- Locks messages of a queue by id, in order of id, as every statement locks messages, so that two batches cannot
--- deadlock. Answers those that are there, were sent after p_sent_after and, where p_nonces are given, still have
--- that receipt; the rest are not locked. Waits for whoever has them. Who changes or deletes them by their place
--- must do so in a statement after this one.
+-- deadlock. Answers those that are there, were received and were sent after p_sent_after; the rest are not locked. Waits
+-- for whoever has them. Who changes them by their place must do so in a statement after this one.
 create or replace function trunkline._lock_messages(
   p_queue_id bigint,
   p_ids bigint[],
-  p_nonces uuid[] default null,
-  p_sent_after timestamptz default '-infinity'
+  p_sent_after timestamptz
 )
 returns table (
   id bigint,
-  nonce uuid,
   place tid,
   received_at timestamptz
 )
@@ -24,20 +21,15 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select found.id, found.nonce, found.place, found.received_at
+  select found.id, found.place, found.received_at
   from (
-    select distinct given.id, given.nonce
-    from unnest(p_ids, p_nonces) as given (id, nonce)
-    where given.id is not null
-    order by given.id, given.nonce
+    select distinct given.id from unnest(p_ids) as given (id) where given.id is not null order by given.id
   ) as wanted
   cross join lateral (
-    select
-      message.id, message.receipt_nonce as nonce, message.ctid as place, message.received_at
+    select message.id, message.ctid as place, message.received_at
     from trunkline.messages as message
     where message.queue_id = p_queue_id
       and message.id = wanted.id
-      and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
       and message.receipt_nonce is not null
       and message.sent_at > p_sent_after
     limit 1

@@ -5,7 +5,6 @@ import { Fuser, type FuserOptions } from './fuser.ts';
 import type {
   ChangeOutcome,
   DeleteOutcome,
-  FifoDeleteOutcome,
   FifoMessageToSend,
   MessageStore,
   MessageToSend,
@@ -66,6 +65,29 @@ async function persist<Result>(statement: () => Promise<Result>): Promise<Result
   }
 }
 
+/** Together a quarter of a second: longer waits are the client's, who can do something else meanwhile. */
+const busyMessagePausesMs = [3, 10, 30, 70, 140];
+
+/** Submits again what others have locked, so that the wait for them is in memory and not in the database. */
+async function untilFree<Item, Outcome extends string>(
+  items: readonly Item[],
+  submit: (items: readonly Item[]) => Promise<Outcome[]>,
+): Promise<Outcome[]> {
+  let outcomes = await submit(items);
+  for (const pauseMs of busyMessagePausesMs) {
+    const busy = items.filter((_, index) => outcomes[index] === 'busy');
+    if (busy.length === 0) {
+      break;
+    }
+    await sleep(pauseMs);
+    const retried = await submit(busy);
+    outcomes = outcomes.map((outcome) =>
+      outcome === 'busy' ? (retried.shift() ?? outcome) : outcome,
+    );
+  }
+  return outcomes;
+}
+
 function fuse<Item, Result>(
   options: Pick<FuserOptions<Item, Result>, 'run' | 'weigh' | 'statementCapacity'> &
     Partial<FuserOptions<Item, Result>>,
@@ -97,7 +119,7 @@ export class FusedMessages {
   readonly #receives: Fuser<ReceiveRequest, ReceivedMessage[]>;
   readonly #fifoReceives: Fuser<ReceiveRequest, ReceivedMessage[]>;
   readonly #deletes: Fuser<string, DeleteOutcome>;
-  readonly #fifoDeletes: Fuser<string, FifoDeleteOutcome>;
+  readonly #fifoDeletes: Fuser<string, DeleteOutcome>;
   readonly #changes: Fuser<VisibilityChange, ChangeOutcome>;
   readonly #fifoChanges: Fuser<VisibilityChange, ChangeOutcome>;
 
@@ -189,25 +211,25 @@ export class FusedMessages {
   }
 
   delete(queueId: QueueId, receiptHandles: readonly string[]): Promise<DeleteOutcome[]> {
-    return this.#deletes.submit(queueId, receiptHandles);
+    return untilFree(receiptHandles, (handles) => this.#deletes.submit(queueId, handles));
   }
 
-  deleteFifo(queueId: QueueId, receiptHandles: readonly string[]): Promise<FifoDeleteOutcome[]> {
-    return this.#fifoDeletes.submit(queueId, receiptHandles);
+  deleteFifo(queueId: QueueId, receiptHandles: readonly string[]): Promise<DeleteOutcome[]> {
+    return untilFree(receiptHandles, (handles) => this.#fifoDeletes.submit(queueId, handles));
   }
 
   changeVisibility(
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return this.#changes.submit(queueId, changes);
+    return untilFree(changes, (some) => this.#changes.submit(queueId, some));
   }
 
   changeFifoVisibility(
     queueId: QueueId,
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
-    return this.#fifoChanges.submit(queueId, changes);
+    return untilFree(changes, (some) => this.#fifoChanges.submit(queueId, some));
   }
 
   /** One claim for all, shared out in order: the first callers get all that they asked for. */

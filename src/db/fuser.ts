@@ -4,8 +4,8 @@
  * While a statement is running, what arrives for the same key gathers and goes with the next one. On an idle
  * server a request goes at once and alone, so fusing adds no waiting; under load the cost of a round trip, a
  * plan and a commit is shared by all that came in the meantime. When the next statement has a full load, or the one
- * that runs takes long, behind a slow disk or somebody's lock, then the next goes beside it. A caller is answered only after the statement
- * that carried its work has committed.
+ * that runs takes long, behind a slow disk or somebody's lock, then the next goes beside it. A caller is answered
+ * only after the statement that carried its work has committed.
  */
 export interface FuserOptions<Item, Result> {
   /** One statement for all items; the results are in their order. */
@@ -18,7 +18,7 @@ export interface FuserOptions<Item, Result> {
   statementsPerKey: number;
   /** How long a statement may take before the next goes beside it, full or not. */
   slowAfterMs: number;
-  /** Weight of all that may gather; beyond it callers are turned away. */
+  /** Weight of all that may gather; beyond it callers are turned away. One key may have half of it. */
   gatheringCapacity: number;
   /** The error for callers that are turned away. */
   turnAway(): Error;
@@ -76,21 +76,22 @@ export class Fuser<Item, Result> {
 
   #gather(key: string, items: readonly Item[], isAlone: boolean): Promise<Result[]> {
     const weight = items.reduce((total, item) => total + this.#options.weigh(item), 0);
-    if (this.#gatheredWeight + weight > this.#options.gatheringCapacity) {
+    const lane = this.#lanes.get(key) ?? {
+      running: 0,
+      lastStartedAtMs: 0,
+      gathered: [],
+      gatheredWeight: 0,
+      slowTimer: undefined,
+    };
+    const { gatheringCapacity } = this.#options;
+    if (
+      this.#gatheredWeight + weight > gatheringCapacity ||
+      lane.gatheredWeight + weight > gatheringCapacity / 2
+    ) {
       return Promise.reject(this.#options.turnAway());
     }
     return new Promise((resolve, reject) => {
-      let lane = this.#lanes.get(key);
-      if (lane === undefined) {
-        lane = {
-          running: 0,
-          lastStartedAtMs: 0,
-          gathered: [],
-          gatheredWeight: 0,
-          slowTimer: undefined,
-        };
-        this.#lanes.set(key, lane);
-      }
+      this.#lanes.set(key, lane);
       lane.gathered.push({ items, isAlone, weight, resolve, reject });
       lane.gatheredWeight += weight;
       this.#gatheredWeight += weight;

@@ -45,9 +45,9 @@ export interface ReceivedMessage {
   deadLetterSourceArn: string | null;
 }
 
-export type DeleteOutcome = 'deleted' | 'missing' | 'invalid';
-export type FifoDeleteOutcome = DeleteOutcome | 'expired';
-export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid';
+/** Of FIFO queues only: expired. */
+export type DeleteOutcome = 'deleted' | 'missing' | 'invalid' | 'expired' | 'busy';
+export type ChangeOutcome = 'changed' | 'missing' | 'too_long' | 'invalid' | 'busy';
 
 export interface ReceiveRequest {
   limit: number;
@@ -223,8 +223,8 @@ export class MessageStore {
   async deleteFifoMessages(
     queueId: QueueId,
     receiptHandles: readonly string[],
-  ): Promise<FifoDeleteOutcome[]> {
-    return await this.#outcomes<FifoDeleteOutcome>(
+  ): Promise<DeleteOutcome[]> {
+    return await this.#outcomes<DeleteOutcome>(
       '_delete_fifo_messages(trunkline._require_queue($1), $2, p_is_own_transaction => true)',
       [queueId, receiptHandles.map(storable)],
     );

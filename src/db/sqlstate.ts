@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { queueDoesNotExist, SqsError } from '../sqs/errors.ts';
+import { messageBusy, queueDoesNotExist, SqsError } from '../sqs/errors.ts';
 
 /** What a database failure means to the caller of an action. */
 
@@ -67,10 +67,7 @@ export function toCallerError(error: unknown): unknown {
       return queueDoesNotExist();
     }
     if (isGroupBusy(error)) {
-      return new SqsError(
-        'ServiceUnavailable',
-        'A transaction that has not ended yet is at work on the same message or message group. Try again.',
-      );
+      return messageBusy();
     }
     if (error.code === '22021' || error.code === '22P05') {
       // Only U+0000 gets this far.

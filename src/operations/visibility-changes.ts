@@ -1,19 +1,21 @@
 import type { ChangeOutcome, VisibilityChange } from '../db/message-store.ts';
 import type { Queue } from '../db/queue-store.ts';
-import { invalidParameter, invalidReceiptHandle, SqsError } from '../sqs/errors.ts';
+import {
+  invalidParameter,
+  invalidReceiptHandle,
+  messageBusy,
+  type SqsError,
+} from '../sqs/errors.ts';
 import { isWithin, limits } from '../sqs/limits.ts';
-import { eachAloneWhenBusy } from './busy-groups.ts';
 import type { RequestContext } from './operation.ts';
 
 export async function changeByHandles(
   context: RequestContext,
   queue: Queue,
   changes: readonly VisibilityChange[],
-): Promise<(ChangeOutcome | SqsError)[]> {
+): Promise<ChangeOutcome[]> {
   return queue.isFifo
-    ? await eachAloneWhenBusy(changes, (some) =>
-        context.messages.changeFifoVisibility(queue.id, some),
-      )
+    ? await context.messages.changeFifoVisibility(queue.id, changes)
     : await context.messages.changeVisibility(queue.id, changes);
 }
 
@@ -26,16 +28,15 @@ export function timeoutOutOfRange(seconds: number, reason: string): SqsError | u
 
 /** The error that an outcome of the change stands for. */
 export function changeError(
-  outcome: ChangeOutcome | SqsError | undefined,
+  outcome: ChangeOutcome | undefined,
   receiptHandle: string,
   timeoutSeconds: number,
 ): SqsError | undefined {
-  if (outcome instanceof SqsError) {
-    return outcome;
-  }
   switch (outcome) {
     case 'invalid':
       return invalidReceiptHandle(receiptHandle);
+    case 'busy':
+      return messageBusy();
     case 'missing':
       return invalidParameter(
         receiptHandle,

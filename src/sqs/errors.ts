@@ -166,6 +166,14 @@ export function queueDoesNotExist(): SqsError {
   );
 }
 
+/** Answered when what a request is about stays locked for longer than it may wait. */
+export function messageBusy(): SqsError {
+  return new SqsError(
+    'ServiceUnavailable',
+    'A transaction that has not ended yet is at work on the same message or message group. Try again.',
+  );
+}
+
 export function missingParameter(name: string): SqsError {
   return new SqsError('MissingParameter', `The request must contain the parameter ${name}.`);
 }

@@ -813,7 +813,9 @@ describe('Deletions', () => {
     const [ann, bob] = [await openParty(database), await openParty(database)];
     await ann.begin();
     await deleteAll(ann.client, queueId, [one ?? '']);
-    const other = deleteAll(bob.client, queueId, [two ?? ''], { isOwnTransaction: true });
+    const own = { isOwnTransaction: true };
+    expect(await deleteAll(pool, queueId, ['', two ?? ''], own)).toEqual(['invalid', 'busy']);
+    const other = deleteAll(bob.client, queueId, [two ?? '']);
     await bob.isKeptWaiting();
     await ann.commit();
     expect(await other).toEqual(['deleted']);

@@ -194,7 +194,7 @@ describe('fusing', () => {
   });
 
   it('turns callers away instead of gathering without bound, until there is room again', async () => {
-    const { fuser, statements } = open({ gatheringCapacity: 2 });
+    const { fuser, statements } = open({ gatheringCapacity: 4 });
     void fuser.submit('queue', ['running']);
     void fuser.submit('queue', ['a']);
     void fuser.submit('queue', ['b']);
@@ -205,5 +205,21 @@ describe('fusing', () => {
     statements[1]?.succeed();
     await settle();
     expect(statements[2]?.items).toEqual(['d']);
+  });
+
+  it('leaves room for others when one key has more than its share', async () => {
+    const { fuser, statements } = open({ gatheringCapacity: 4 });
+    for (const key of ['flooded', 'other', 'third']) {
+      void fuser.submit(key, ['running']);
+    }
+    void fuser.submit('flooded', ['a', 'b']);
+    await expect(fuser.submit('flooded', ['c'])).rejects.toThrow('turned away');
+    const other = fuser.submit('other', ['d']);
+    void fuser.submit('third', ['e']);
+    await expect(fuser.submit('third', ['f'])).rejects.toThrow('turned away');
+    statements[1]?.succeed();
+    await settle();
+    statements.find(({ items }) => items.includes('d'))?.succeed();
+    expect(await other).toEqual(['d done']);
   });
 });

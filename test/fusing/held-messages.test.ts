@@ -6,6 +6,37 @@ import { useServer } from '../support/server.ts';
 const database = useDatabase();
 const server = useServer(database);
 
+/** A queue with messages in flight, each in a group of its own, of which a transaction has the first. */
+async function holdFirst(queueName: string, count: number) {
+  const sqs = jsonClient(server.url);
+  const isFifo = queueName.endsWith('.fifo');
+  const { QueueUrl: queueUrl } = await sqs.createQueue({
+    QueueName: queueName,
+    ...(isFifo && { Attributes: { FifoQueue: 'true', ContentBasedDeduplication: 'true' } }),
+  });
+  for (let index = 0; index < count; index += 1) {
+    await sqs.sendMessage({
+      QueueUrl: queueUrl,
+      MessageBody: `message ${index}`,
+      ...(isFifo && { MessageGroupId: `${index}` }),
+    });
+  }
+  const { Messages = [] } = await sqs.receiveMessage({
+    QueueUrl: queueUrl,
+    MaxNumberOfMessages: count,
+  });
+  const handles = Messages.map(({ ReceiptHandle }) => ReceiptHandle);
+  expect(handles.length).toBe(count);
+  const application = await database.pool.connect();
+  await application.query('begin');
+  await application.query('select trunkline.delete_message($1, $2)', [queueName, handles[0]]);
+  const release = async () => {
+    await application.query('rollback');
+    application.release();
+  };
+  return { sqs, queueUrl, handles, release };
+}
+
 const retryable = { $metadata: { httpStatusCode: 503 } };
 
 describe('A message that an open transaction has deleted', () => {
@@ -28,6 +59,60 @@ describe('A message that an open transaction has deleted', () => {
       await application.query('rollback');
       application.release();
       await sqs[action](call);
+      sqs.destroy();
+    },
+  );
+
+  it.each(['held-batch', 'held-batch.fifo'])(
+    'fails alone in a batch of the queue %s',
+    async (queueName) => {
+      const { sqs, queueUrl, handles, release } = await holdFirst(queueName, 4);
+      const entries = handles.map((ReceiptHandle, index) => ({
+        Id: `entry-${index}`,
+        ReceiptHandle,
+        VisibilityTimeout: 100,
+      }));
+      const onlyFirst = {
+        Successful: [{ Id: 'entry-1' }, { Id: 'entry-2' }, { Id: 'entry-3' }],
+        Failed: [{ Id: 'entry-0', Code: 'ServiceUnavailable', SenderFault: false }],
+      };
+      const batch = { QueueUrl: queueUrl, Entries: entries };
+      expect(await sqs.changeMessageVisibilityBatch(batch)).toMatchObject(onlyFirst);
+      expect(await sqs.deleteMessageBatch(batch)).toMatchObject(onlyFirst);
+      await release();
+      expect(await sqs.deleteMessageBatch(batch)).toMatchObject({ Successful: { length: 4 } });
+      sqs.destroy();
+    },
+  );
+
+  it.each(['held-others', 'held-others.fifo'])(
+    'holds up no other message of the queue %s, and no other queue',
+    async (queueName) => {
+      const { sqs, queueUrl, handles, release } = await holdFirst(queueName, 10);
+      const { QueueUrl: otherUrl } = await sqs.createQueue({
+        QueueName: `beside-${handles.length}`,
+      });
+      let refused = 0;
+      const [held, ...free] = handles;
+      const input = { QueueUrl: queueUrl, ReceiptHandle: held, VisibilityTimeout: 100 };
+      // Of each kind more than the server has connections.
+      const refusals = Array.from({ length: 15 }, () => [
+        sqs.deleteMessage(input),
+        sqs.changeMessageVisibility(input),
+      ]).flat();
+      const counted = refusals.map((call) =>
+        call.catch(() => {
+          refused += 1;
+        }),
+      );
+      await Promise.all([
+        sqs.sendMessage({ QueueUrl: otherUrl, MessageBody: 'beside' }),
+        ...free.map((ReceiptHandle) => sqs.deleteMessage({ QueueUrl: queueUrl, ReceiptHandle })),
+      ]);
+      expect(refused).toBe(0);
+      await Promise.all(counted);
+      expect(refused).toBe(30);
+      await release();
       sqs.destroy();
     },
   );
