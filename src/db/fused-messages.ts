@@ -95,7 +95,6 @@ function fuse<Item, Result>(
   return new Fuser({
     statementsPerKey: 2,
     slowAfterMs: 5,
-    aloneStatementsPerKey: 3,
     ...options,
     gatheringCapacity: gatheredStatements * options.statementCapacity,
     turnAway: () =>
@@ -137,9 +136,8 @@ export class FusedMessages {
       },
       weigh: weighMessage,
       statementCapacity: sendCapacity,
-      // Two at once would find each other's groups locked. None of them waits for long.
+      // Two at once would find each other's groups locked.
       statementsPerKey: 1,
-      aloneStatementsPerKey: 0,
     });
     this.#receives = fuse({
       run: (key, requests) => this.#receiveTogether(key, requests),

@@ -22,10 +22,8 @@ export interface FuserOptions<Item, Result> {
   gatheringCapacity: number;
   /** The error for callers that are turned away. */
   turnAway(): Error;
-  /** Whether an error is about some item only: then each caller's work is run again alone, beside the others. */
+  /** Whether an error is about some item only: then each caller's work is run again alone, in turn with what comes after. */
   isItemError(error: unknown): boolean;
-  /** Statements of one key that carry one caller each, beside the others; 0: they take turns with the others. */
-  aloneStatementsPerKey: number;
 }
 
 interface Submission<Item, Result> {
@@ -47,31 +45,20 @@ interface Lane<Item, Result> {
 export class Fuser<Item, Result> {
   readonly #options: FuserOptions<Item, Result>;
   readonly #lanes = new Map<string, Lane<Item, Result>>();
-  #alone: Fuser<Item, Result> | undefined;
   #gatheredWeight = 0;
 
   constructor(options: FuserOptions<Item, Result>) {
     this.#options = options;
   }
 
-  /** One caller's items in a statement of their own. */
-  submitAlone(key: string, items: readonly Item[]): Promise<Result[]> {
-    const { aloneStatementsPerKey } = this.#options;
-    if (aloneStatementsPerKey === 0) {
-      return this.#gather(key, items, true);
-    }
-    this.#alone ??= new Fuser({
-      ...this.#options,
-      statementsPerKey: aloneStatementsPerKey,
-      aloneStatementsPerKey: 0,
-      slowAfterMs: 0,
-    });
-    return this.#alone.submitAlone(key, items);
-  }
-
   /** The results of one caller's items, in order; they stay together in one statement. */
   submit(key: string, items: readonly Item[]): Promise<Result[]> {
     return this.#gather(key, items, false);
+  }
+
+  /** The same in a statement of their own. */
+  submitAlone(key: string, items: readonly Item[]): Promise<Result[]> {
+    return this.#gather(key, items, true);
   }
 
   #gather(key: string, items: readonly Item[], isAlone: boolean): Promise<Result[]> {
