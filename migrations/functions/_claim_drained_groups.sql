@@ -1,5 +1,5 @@
 -- Locks up to p_limit drained groups of a FIFO queue whose head is visible, those first whose head is so the
--- longest, among the p_examined longest drained; leaves out those in p_except and those that
+-- longest, among the p_examined that were drained last; leaves out those in p_except and those that
 -- others have locked.
 create or replace function trunkline._claim_drained_groups(
   p_queue trunkline.queues,
@@ -21,7 +21,7 @@ as $$
 begin
   return array(
     select row(locked.group_id, locked.head_id, locked.ctid)::trunkline.locked_group
-    from trunkline._longest_drained_groups((p_queue).id, p_examined) as examined
+    from trunkline._latest_drained_groups((p_queue).id, p_examined) as examined
     join trunkline.message_groups as locked on locked.ctid = examined.place
     cross join lateral trunkline._group_head(
       (p_queue).id, examined.group_id, examined.head_id,

@@ -3,7 +3,7 @@
 --
 -- A drained group may have messages after all: a send that had not committed when it was drained has by
 -- now. Its turn comes by when its head became visible, like that of the others, as far as it is among the
--- first few; and a look at more of them comes when nothing else is left. Beyond that the janitor sees to them.
+-- few that were drained last; and a look at many more comes when nothing else is left. Beyond that the janitor sees to them.
 create or replace function trunkline._claim_message_groups(
   p_queue trunkline.queues,
   p_limit integer,
@@ -54,6 +54,6 @@ begin
   if v_groups <> '{}' then
     return v_groups;
   end if;
-  return trunkline._claim_drained_groups(p_queue, p_limit, p_except, 200, p_now);
+  return trunkline._claim_drained_groups(p_queue, p_limit, p_except, 1000, p_now);
 end
 $$;

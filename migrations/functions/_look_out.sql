@@ -29,7 +29,7 @@ begin
       when queue.is_fifo
         then least(
           trunkline._oldest_ready_group(queue.id, null, moment.soon),
-          trunkline._oldest_in_drained_groups(queue.id, 200)
+          trunkline._oldest_in_drained_groups(queue.id, 1000)
         )
       else trunkline._oldest_message(queue.id, null, moment.soon)
     end as visible_at

@@ -1,4 +1,4 @@
--- The smallest visible_at of heads of drained groups, among the p_examined longest drained. They
+-- The smallest visible_at of heads of drained groups, among the p_examined that were drained last. They
 -- have heads when a send was under way to them while they were drained.
 create or replace function trunkline._oldest_in_drained_groups(p_queue_id bigint, p_examined integer)
 returns timestamptz
@@ -15,7 +15,7 @@ as $$
 begin
   return (
     select min(head.visible_at)
-    from trunkline._longest_drained_groups(p_queue_id, p_examined) as examined
+    from trunkline._latest_drained_groups(p_queue_id, p_examined) as examined
     cross join lateral trunkline._group_head(p_queue_id, examined.group_id, examined.head_id, '-infinity') as head
   );
 end

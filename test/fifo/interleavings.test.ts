@@ -602,6 +602,25 @@ describe("A group's row", () => {
     expect(await rescan(pool)).toEqual([]);
   });
 
+  it('that is drained, though it has a message, is found behind many that have none', async () => {
+    const queueId = await createFifoQueue(pool);
+    const groups = Array.from({ length: 500 }, (_, index) => `earlier-${index}`);
+    await sendAll(
+      pool,
+      queueId,
+      groups.map((group) => ({ group, body: group, deduplicationId: group })),
+    );
+    await deleteAll(pool, queueId, handlesOf(await receive(pool, queueId, { limit: 500 })));
+    await send(pool, queueId, 'g', '1');
+    const [head] = await receive(pool, queueId);
+    const ann = await openParty(database);
+    await ann.begin();
+    await send(ann.client, queueId, 'g', '2');
+    await deleteAll(pool, queueId, [head?.receiptHandle ?? '']);
+    await ann.commit();
+    expect(await receiveBodies(pool, queueId)).toEqual(['2']);
+  });
+
   it('that is drained and filled again and again does not starve others', async () => {
     const queueId = await createFifoQueue(pool);
     await send(pool, queueId, 'g', 'first');
