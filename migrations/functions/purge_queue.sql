@@ -5,5 +5,5 @@ language sql
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select trunkline._purge_queue((trunkline._find_queue(queue_name)).id)
+  select trunkline._purge_queue((trunkline._lock_queue(queue_name)).id)
 $$;

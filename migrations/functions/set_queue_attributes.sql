@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
   select trunkline._set_queue_attributes(
-    (trunkline._find_queue(queue_name)).id,
+    (trunkline._lock_queue(queue_name)).id,
     trunkline._require_json_object(attributes, 'Attributes')::json
   )
 $$;

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSession } from '../engine/calls.ts';
+import { waitUntilBlocked } from '../engine/locks.ts';
 import { useDatabase } from '../support/database.ts';
 import {
   call,
@@ -294,4 +295,71 @@ describe('isolation levels', () => {
     await session.query('commit');
     expect(await receive(pool, name)).toEqual([]);
   });
+});
+
+describe('a change of a queue beside a purge that has not committed', () => {
+  async function besidePurge(change: (session: Client, name: string) => Promise<unknown>) {
+    const name = await createQueue(pool);
+    const purger = await openSession(database);
+    await purger.query('begin');
+    await call(purger, 'purge_queue', { queue_name: name });
+    const session = await openSession(database);
+    const changed = change(session, name).then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    );
+    await waitUntilBlocked(pool, '_queue');
+    await purger.query('commit');
+    return { name, outcome: await changed };
+  }
+
+  it('lets a second purge say that one was done a moment ago', async () => {
+    const { outcome } = await besidePurge((session, name) =>
+      call(session, 'purge_queue', { queue_name: name }),
+    );
+    expect(outcome).toBe('TQ003');
+  });
+
+  it('deletes the queue', async () => {
+    const { name, outcome } = await besidePurge((session, queueName) =>
+      call(session, 'delete_queue', { queue_name: queueName }),
+    );
+    expect(outcome).toBe('done');
+    expect(await call(pool, 'list_queues', { queue_name_prefix: name })).toEqual([]);
+  });
+
+  it('sets attributes', async () => {
+    const { name, outcome } = await besidePurge((session, queueName) =>
+      call(session, 'set_queue_attributes', {
+        queue_name: queueName,
+        attributes: '{"DelaySeconds": 7}',
+      }),
+    );
+    expect(outcome).toBe('done');
+    expect(await counts(name)).toMatchObject({ DelaySeconds: '7' });
+  });
+
+  it('fails with 40001 under repeatable read', async () => {
+    const { outcome } = await besidePurge(async (session, name) => {
+      await session.query('begin isolation level repeatable read');
+      await call(session, 'delete_queue', { queue_name: name });
+    });
+    expect(outcome).toBe('40001');
+  });
+});
+
+it('a queue that is deleted and created anew is changed after the commit of both', async () => {
+  const name = await createQueue(pool, { DelaySeconds: 1 });
+  const [replacer, setter] = [await openSession(database), await openSession(database)];
+  await replacer.query('begin');
+  await call(replacer, 'delete_queue', { queue_name: name });
+  await call(replacer, 'create_queue', { queue_name: name });
+  const change = call(setter, 'set_queue_attributes', {
+    queue_name: name,
+    attributes: '{"DelaySeconds": 7}',
+  });
+  await waitUntilBlocked(pool, 'set_queue_attributes');
+  await replacer.query('commit');
+  await change;
+  expect(await counts(name)).toMatchObject({ DelaySeconds: '7' });
 });
