@@ -10,9 +10,14 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_queue trunkline.queues := trunkline._require_queue(p_queue_id);
+  v_queue trunkline.queues;
   v_columns jsonb;
 begin
+  -- Whether attributes go together is told by all of them, so nobody else may be setting one of the others.
+  select * into v_queue from trunkline.queues where id = p_queue_id for update;
+  if not found then
+    perform trunkline._require_queue(p_queue_id);
+  end if;
   if p_attributes is null or p_attributes::jsonb = '{}' then
     raise exception 'The request must contain the parameter Attribute.Name.' using errcode = 'TQ013';
   end if;

@@ -363,3 +363,28 @@ it('a queue that is deleted and created anew is changed after the commit of both
   await change;
   expect(await counts(name)).toMatchObject({ DelaySeconds: '7' });
 });
+
+it.each([
+  ['SQL', 'trunkline.set_queue_attributes($1, $2)'],
+  [
+    'a server',
+    'trunkline._set_queue_attributes((select id from trunkline.queues where name = $1), $2)',
+  ],
+])(
+  'attributes set by %s go with those of a transaction that was waited for',
+  async (_who, setter) => {
+    const name = await createQueue(pool, { FifoQueue: true, DeduplicationScope: 'messageGroup' });
+    const [first, second] = [await openSession(database), await openSession(database)];
+    await first.query('begin');
+    await call(first, 'set_queue_attributes', {
+      queue_name: name,
+      attributes: '{"FifoThroughputLimit": "perMessageGroupId"}',
+    });
+    const setting = second.query(`select ${setter}`, [name, '{"DeduplicationScope": "queue"}']);
+    const refused = expect(setting).rejects.toMatchObject({ code: 'TQ011' });
+    await waitUntilBlocked(pool, 'set_queue_attributes');
+    await first.query('commit');
+    await refused;
+    expect(await counts(name)).toMatchObject({ DeduplicationScope: 'messageGroup' });
+  },
+);
