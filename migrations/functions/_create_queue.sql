@@ -40,21 +40,23 @@ begin
       using errcode = 'TQ004';
   end if;
 
-  insert into trunkline.queues as queue (account_id, name, is_fifo, created_at, modified_at, tags)
-  values (p_account_id, p_name, v_is_fifo, v_now, v_now, p_tags)
-  on conflict on constraint queues_account_id_name_key do nothing
-  returning * into v_queue;
-  if found then
-    perform trunkline._set_queue_columns(v_queue.id, v_columns, v_now);
-    return true;
-  end if;
-
-  select * into v_queue
-  from trunkline.queues as queue
-  where queue.account_id = p_account_id and queue.name = p_name;
-  if not found then
-    -- Deleted between the two statements: the caller starts over.
-    raise exception 'The specified queue does not exist.' using errcode = 'TQ001';
+  -- The queue that is in the way may be deleted before it is read, and another one created before the next attempt.
+  for v_attempt in 1..10 loop
+    insert into trunkline.queues as queue (account_id, name, is_fifo, created_at, modified_at, tags)
+    values (p_account_id, p_name, v_is_fifo, v_now, v_now, p_tags)
+    on conflict on constraint queues_account_id_name_key do nothing
+    returning * into v_queue;
+    if found then
+      perform trunkline._set_queue_columns(v_queue.id, v_columns, v_now);
+      return true;
+    end if;
+    select * into v_queue
+    from trunkline.queues as queue
+    where queue.account_id = p_account_id and queue.name = p_name;
+    exit when found;
+  end loop;
+  if v_queue.id is null then
+    raise exception 'The queue is created and deleted by others all the time.' using errcode = 'serialization_failure';
   end if;
 
   v_existing := to_jsonb(v_queue);

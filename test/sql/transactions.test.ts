@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSession } from '../engine/calls.ts';
 import { waitUntilBlocked } from '../engine/locks.ts';
 import { useDatabase } from '../support/database.ts';
@@ -362,6 +362,31 @@ it('a queue that is deleted and created anew is changed after the commit of both
   await replacer.query('commit');
   await change;
   expect(await counts(name)).toMatchObject({ DelaySeconds: '7' });
+});
+
+it('a queue that is deleted while it is found to be there already is created', async () => {
+  const name = await createQueue(pool);
+  await pool.query(
+    `create function pause() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared(42);
+      return null;
+    end
+    $$;
+    create trigger pause after insert on trunkline.queues for each statement execute function pause()`,
+  );
+  onTestFinished(async () => {
+    await pool.query('drop function pause cascade');
+  });
+  const deleter = await openSession(database);
+  await deleter.query('begin');
+  await deleter.query('select pg_advisory_xact_lock(42)');
+  const creation = call(pool, 'create_queue', { queue_name: name });
+  const created = expect(creation).resolves.toEqual([{ create_queue: true }]);
+  await waitUntilBlocked(pool, 'create_queue');
+  await call(deleter, 'delete_queue', { queue_name: name });
+  await deleter.query('commit');
+  await created;
 });
 
 it.each([
