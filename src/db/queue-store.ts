@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Pool } from 'pg';
 import type { QueueAddress } from '../sqs/queue-address.ts';
+import { QueueChanges } from './queue-changes.ts';
 import type { Database } from './schema.ts';
 import { runStatement } from './statement.ts';
 
@@ -21,10 +22,12 @@ export interface Queue extends QueueAddress {
 export class QueueStore {
   readonly #pool: Pool;
   readonly #database: Kysely<Database>;
+  readonly #changes: QueueChanges;
 
   constructor(pool: Pool, database: Kysely<Database>) {
     this.#pool = pool;
     this.#database = database;
+    this.#changes = new QueueChanges(pool);
   }
 
   /** Tells SQL users, who do not say so in each call, what this server is configured for. */
@@ -95,9 +98,10 @@ export class QueueStore {
       cooldownSeconds: number;
     },
   ): Promise<void> {
-    await runStatement(this.#pool, 'select trunkline._create_queue($1, $2, $3, $4, $5)', [
-      address.accountId,
-      address.name,
+    const { accountId, name } = address;
+    await this.#changes.run(`${accountId}/${name}`, '_create_queue($1, $2, $3, $4, $5)', [
+      accountId,
+      name,
       JSON.stringify(request.attributes),
       JSON.stringify(request.tags),
       request.cooldownSeconds,
@@ -118,18 +122,18 @@ export class QueueStore {
   }
 
   async setQueueAttributes(queueId: QueueId, attributes: Record<string, string>): Promise<void> {
-    await runStatement(this.#pool, 'select trunkline._set_queue_attributes($1, $2)', [
+    await this.#changes.run(queueId, '_set_queue_attributes($1, $2)', [
       queueId,
       JSON.stringify(attributes),
     ]);
   }
 
   async deleteQueue(queueId: QueueId): Promise<void> {
-    await runStatement(this.#pool, 'select trunkline._delete_queue($1)', [queueId]);
+    await this.#changes.run(queueId, '_delete_queue($1)', [queueId]);
   }
 
   async purgeQueue(queueId: QueueId): Promise<void> {
-    await runStatement(this.#pool, 'select trunkline._purge_queue($1)', [queueId]);
+    await this.#changes.run(queueId, '_purge_queue($1)', [queueId]);
   }
 
   /**

@@ -29,7 +29,7 @@ export function isGroupBusy(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === groupBusy || isLockTimeout(error));
 }
 
-function isLockTimeout(error: DatabaseError): boolean {
+export function isLockTimeout(error: DatabaseError): boolean {
   return error.code === '55P03';
 }
 
