@@ -52,8 +52,8 @@ begin
     );
   end if;
   if (p_queue).maximum_message_size_bytes < any (p_sizes_bytes)
-    or v_deduplication_ids is null
-    or array_position(v_deduplication_ids, null) is not null
+    -- Where none is null this is true, the empty text being the first of all. array_position takes no rows of rows.
+    or ('' <= all (v_deduplication_ids collate "C")) is null
   then
     return query
     select * from trunkline._send_acceptable_fifo_messages(

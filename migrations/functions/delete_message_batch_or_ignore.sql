@@ -12,10 +12,15 @@ declare
     when v_queue.is_fifo then trunkline._delete_fifo_messages(v_queue, receipt_handles)
     else trunkline._delete_messages(v_queue, receipt_handles)
   end;
-  v_invalid constant integer := array_position(v_outcomes, 'invalid');
 begin
-  if v_invalid is not null then
-    perform trunkline._refuse_receipt_handle(receipt_handles[v_invalid]);
+  if 'invalid' = any (v_outcomes) then
+    perform trunkline._refuse_receipt_handle((
+      select handle.text
+      from unnest(receipt_handles, v_outcomes) with ordinality as handle (text, outcome, entry)
+      where handle.outcome = 'invalid'
+      order by handle.entry
+      limit 1
+    ));
   end if;
   return array(
     select handle.outcome = 'deleted'

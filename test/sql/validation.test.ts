@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import { useServer } from '../support/server.ts';
-import { call, createQueue, type SqlSent } from './door.ts';
+import { call, createQueue, receive, type SqlSent } from './door.ts';
 import { errorOfSqlState } from './sqlstates.ts';
 
 /** The two doors check messages in two languages; this table holds them to one answer. */
@@ -271,6 +271,49 @@ it.each([[null], [[null, null]], [['a', null]]])(
     });
   },
 );
+
+const shapes: [string, (values: string[]) => string][] = [
+  ['rows of rows', (values) => `{${values.map((value) => `{${value}}`).join(',')}}`],
+  ['indexes from 0', (values) => `[0:${values.length - 1}]={${values.join(',')}}`],
+];
+
+describe.each([
+  ['a standard queue', {}, false],
+  ['a FIFO queue', { FifoQueue: true }, true],
+])('for %s', (_kind, attributes, isFifo) => {
+  it.each(shapes)('arrays may have %s', async (_what, array) => {
+    const queue_name = await createQueue(pool, attributes);
+    const sent = await call<SqlSent>(pool, 'send_message_batch', {
+      queue_name,
+      message_bodies: array(['a', 'b']),
+      delays: array(['0', '0']),
+      message_attributes: array(['null', 'null']),
+      message_group_ids: array(['g', 'g']),
+      message_deduplication_ids: isFifo ? array(['1', '2']) : undefined,
+      trace_headers: array(['t', 't']),
+    });
+    expect(sent).toHaveLength(2);
+    const received = await receive(pool, queue_name, { max_number_of_messages: 2 });
+    expect(received.map(({ body }) => body)).toEqual(['a', 'b']);
+    const receipt_handles = array(received.map(({ receipt_handle }) => receipt_handle));
+    await call(pool, 'change_message_visibility_batch', {
+      queue_name,
+      receipt_handles,
+      visibility_timeouts: array(['1 minute', '1 minute']),
+    });
+    await call(pool, 'delete_message_batch', { queue_name, receipt_handles });
+    expect(
+      await call(pool, 'delete_message_batch_or_ignore', { queue_name, receipt_handles }),
+    ).toEqual([{ delete_message_batch_or_ignore: [false, false] }]);
+    for (const name of ['delete_message_batch', 'delete_message_batch_or_ignore']) {
+      const refused = call(pool, name, { queue_name, receipt_handles: array(['wrong', 'worse']) });
+      await expect(refused).rejects.toMatchObject({
+        code: 'TQ007',
+        message: expect.stringContaining('"wrong"'),
+      });
+    }
+  });
+});
 
 it('a visibility timeout needs a receipt handle', async () => {
   for (const attributes of [{}, { FifoQueue: true }]) {
