@@ -163,6 +163,17 @@ const forAttributes: Input[] = [
   ...['0', '-1', '+1', '1.', '.5', '1.50', '1e5', '1E-5', '-0.0', '1e127', '9'.repeat(38)]
     .concat('', ' 1', '1 ', '1,5', '0x10', '1e', 'e5', '.', '-', '1e128', '-1e128', '9e127')
     .concat('9'.repeat(39), `${'9'.repeat(38)}0`, `000${'9'.repeat(38)}`, 'NaN', 'Infinity')
+    .concat(`0.${'0'.repeat(20_000)}`, `0.${'0'.repeat(20_000)}1`, `0.${'0'.repeat(20_000)}1e20128`)
+    .concat(`0.${'0'.repeat(20_000)}1e20129`, '0'.repeat(20_000), `1${'0'.repeat(37)}e90`, '10e127')
+    .concat(
+      '1e-99999',
+      '1e99999',
+      '0e99999',
+      '1e00005',
+      `0e${'9'.repeat(400)}`,
+      `1e${'9'.repeat(400)}`,
+    )
+    .concat(`1e-${'9'.repeat(400)}`, `1e${'0'.repeat(400)}1`, '0.1e128', '0.1e129', '00.01e+129')
     .concat('1e9999', '1e-128', '1e-9999', '٣', '1_000', `0.${'0'.repeat(50)}1`, '1\n')
     .map((value) => attribute(number(value))),
   ...['AAAA', 'AA==', 'AAA=', '', 'AA+/'].map((value) => attribute(binary(value))),
