@@ -30,7 +30,7 @@ begin
       select function.oid::regprocedure::text
       from pg_proc as function
       where function.pronamespace = 'trunkline'::regnamespace
-        and function.proname not like '\_%'
+        and not starts_with(function.proname, '_')
     loop
       execute format('grant execute on function %s to trunkline_app', v_object);
     end loop;
@@ -49,7 +49,7 @@ begin
       select function.oid::regprocedure::text
       from pg_proc as function
       where function.pronamespace = 'trunkline'::regnamespace
-        and function.proname like '\_report\_%'
+        and starts_with(function.proname, '_report_')
     loop
       execute format('grant execute on function %s to trunkline_report', v_object);
     end loop;

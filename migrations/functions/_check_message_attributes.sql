@@ -32,18 +32,18 @@ begin
       raise exception 'Message (user) attribute ''%'' must be a JSON object.', v_name using errcode = 'TQ012';
     end if;
     v_type := v_attribute ->> 'DataType';
-    v_prefix := substring(v_type from '^(String|Number|Binary)(?:\.|$)');
+    v_prefix := substring(v_type from '^(String|Number|Binary)(?:[.]|$)');
     v_field := case when v_prefix = 'Binary' then 'Binary' else 'String' end;
     v_value := v_attribute ->> (v_field || 'Value');
     v_reason := case
       when v_name = '' then 'The request must contain non-empty message (user) attribute names.'
       when octet_length(v_name) > 256 then 'Message (user) attribute name must be shorter than 256 bytes.'
-      when v_name ~* '^(aws|amazon)\.'
+      when v_name ~* '^(aws|amazon)[.]'
         then 'You can''t use message attribute names beginning with ''AWS.'' or ''Amazon''. These strings are reserved for internal use.'
       when v_name like '.%' then 'Message (user) attribute name must not begin with character ''.''.'
       when v_name like '%.' then 'Message (user) attribute name must not end with character ''.''.'
       when v_name like '%..%' then 'Message (user) attribute name must not have successive ''.'' characters.'
-      when v_name !~ '^[A-Za-z0-9_.\u00c0-\u017f-]+$' then format(
+      when v_name !~ E'^[A-Za-z0-9_.\\u00c0-\\u017f-]+$' then format(
         'Invalid character in message (user) attribute name ''%s''. It can include alphanumeric characters, hyphens, underscores and periods.',
         v_name
       )

@@ -7,5 +7,5 @@ immutable
 strict
 parallel safe
 begin atomic
-  select p_text ~ '[\u0001-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]';
+  select p_text ~ E'[\\u0001-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ufffe\\uffff]';
 end;

@@ -21,7 +21,7 @@ begin
       select
         convert_to(attribute.key, 'UTF8') as name,
         convert_to(attribute.value ->> 'DataType', 'UTF8') as type,
-        case when attribute.value ? 'BinaryValue' then '\x02'::bytea else '\x01'::bytea end as transport,
+        case when attribute.value ? 'BinaryValue' then E'\\x02'::bytea else E'\\x01'::bytea end as transport,
         case
           when attribute.value ? 'BinaryValue' then decode(attribute.value ->> 'BinaryValue', 'base64')
           else convert_to(attribute.value ->> 'StringValue', 'UTF8')

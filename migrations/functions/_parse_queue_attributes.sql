@@ -44,7 +44,7 @@ begin
 
     case
       when v_integers ? v_name then
-        if v_value !~ '^\d{1,9}$'
+        if v_value !~ '^[0-9]{1,9}$'
           or v_value::integer not between (v_integers -> v_name ->> 1)::integer and (v_integers -> v_name ->> 2)::integer
         then
           raise exception 'Invalid value for the parameter %.', v_name using errcode = 'TQ011';

@@ -28,7 +28,7 @@ begin
     raise exception 'Value % for parameter RedrivePolicy is invalid. Reason: Only following attributes are supported: [maxReceiveCount, deadLetterTargetArn].', p_value
       using errcode = 'TQ012';
   end if;
-  if v_count !~ '^\d{1,4}$' or v_count::integer not between 1 and 1000 then
+  if v_count !~ '^[0-9]{1,4}$' or v_count::integer not between 1 and 1000 then
     raise exception 'Value % for parameter RedrivePolicy is invalid. Reason: Invalid value for maxReceiveCount: %, valid values are from 1 to 1000 both inclusive.', p_value, v_count
       using errcode = 'TQ012';
   end if;

@@ -6,5 +6,5 @@ immutable
 parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
-  select substring(p_arn from '^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:([A-Za-z0-9_-]+(?:\.fifo)?)$')
+  select substring(p_arn from '^arn:[a-z-]+:sqs:[a-z0-9-]+:[0-9]{12}:([A-Za-z0-9_-]+(?:[.]fifo)?)$')
 $$;

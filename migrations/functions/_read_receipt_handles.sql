@@ -22,7 +22,7 @@ begin atomic
   ) as decoded
   cross join lateral (
     select coalesce(
-      substring(payload for 1) = '\x01'::bytea
+      substring(payload for 1) = E'\\x01'::bytea
         and substring(payload from 26) = substring(sha256(p_receipt_key || substring(payload from 2 for 24)) for 8),
       false
     ) as is_ours

@@ -12,7 +12,7 @@ strict
 parallel safe
 begin atomic
   select encode(
-    '\x01'::bytea || int8send(p_id) || uuid_send(p_nonce)
+    E'\\x01'::bytea || int8send(p_id) || uuid_send(p_nonce)
       || substring(sha256(p_receipt_key || int8send(p_id) || uuid_send(p_nonce)) for 8),
     'base64'
   );
