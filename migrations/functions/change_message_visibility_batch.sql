@@ -1,7 +1,7 @@
 -- Changes how long messages stay hidden, counted from now; zero makes them visible by the caller's commit.
--- All or none. Raises TQ012 when a message is gone or, in a FIFO queue, no longer the caller's, and when it
--- would be hidden for more than 12 hours since its receive; TQ007 for what is no receipt handle of this queue;
--- TQ013 for null and without a timeout.
+-- All or none. Raises TQ008 when a message is gone or, in a FIFO queue, no longer the caller's; TQ012 when it would be
+-- hidden for more than 12 hours since its receive; TQ007 for what is no receipt handle of this queue; TQ013 for null and
+-- without a timeout.
 create or replace function trunkline.change_message_visibility_batch(
   queue_name text,
   receipt_handles text[],
@@ -52,7 +52,7 @@ begin
         using errcode = 'TQ012';
     else
       raise exception 'Value % for parameter ReceiptHandle is invalid. Reason: Message does not exist or is not available for visibility timeout change.', v_failed.receipt_handle
-        using errcode = 'TQ012';
+        using errcode = 'TQ008';
   end case;
 end
 $$;

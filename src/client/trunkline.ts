@@ -172,7 +172,11 @@ export class Trunkline<Database extends DatabaseLike = DatabaseLike> {
     await this.changeMessageVisibilityBatch({ queueName, entries: [change] }, transaction);
   }
 
-  /** Changes how long messages stay hidden, all or none. */
+  /**
+   * Changes how long messages stay hidden, all or none.
+   *
+   * @throws {ReceiptHandleExpiredError} when one of them is gone or, in a FIFO queue, no longer the caller's
+   */
   async changeMessageVisibilityBatch(
     { queueName, entries }: ChangeMessageVisibilityBatchRequest,
     transaction?: TransactionLike,

@@ -180,7 +180,7 @@ describe.each(sources)('A consumer over $name', ({ open }) => {
   it('aborts the handler of a message that is gone', async () => {
     const queueName = await openQueue();
     await send(queueName, ['taken']);
-    const { history, saw } = startConsumer({
+    const { history, errors, saw } = startConsumer({
       source: open(queueName),
       visibilityTimeout: 1,
       heartbeatIntervalMs: 100,
@@ -193,6 +193,7 @@ describe.each(sources)('A consumer over $name', ({ open }) => {
     });
     await saw('stale taken');
     expect(history).toEqual(['stale taken']);
+    expect(errors).toEqual([]);
   });
 
   it('handles the messages of a FIFO group one after another, and groups side by side', async () => {

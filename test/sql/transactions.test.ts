@@ -141,6 +141,26 @@ describe.each(kinds)('a transaction on a $kind queue', ({ queue, fifo }) => {
     ).rejects.toMatchObject({ code: 'TQ007' });
   });
 
+  it('is told of a message that it can hide no longer', async () => {
+    const name = await createQueue(pool, queue);
+    const { message_id } = await send(pool, name, 'a', fifo);
+    const { receipt_handle } = await receiveOne(pool, name);
+    const change = (visibility_timeout: string) =>
+      call(pool, 'change_message_visibility', {
+        queue_name: name,
+        receipt_handle,
+        visibility_timeout,
+      });
+    await pool.query(
+      `update trunkline.messages set received_at = received_at - interval '11 hours' where message_id = $1`,
+      [message_id],
+    );
+    await expect(change('2 hours')).rejects.toMatchObject({ code: 'TQ012' });
+    await change('30 minutes');
+    await deleteMessage(pool, name, receipt_handle);
+    await expect(change('1 minute')).rejects.toMatchObject({ code: 'TQ008' });
+  });
+
   it('deletes all messages of a batch or none', async () => {
     const name = await createQueue(pool, queue);
     await send(pool, name, 'a', fifo);

@@ -72,10 +72,10 @@ export class DatabaseSource<Database extends DatabaseLike>
   }
 }
 
-/** The message was deleted or expired, another receive has it, or its queue was purged. */
+/** The message was deleted or expired, another receive has it, its queue was purged, or its 12 hours are over. */
 function isGone(error: unknown): boolean {
   return (
     error instanceof TrunklineError &&
-    (error.code === 'InvalidParameterValue' || error.code === 'ReceiptHandleIsInvalid')
+    /^(ReceiptHandleExpired|ReceiptHandleIsInvalid|InvalidParameterValue)$/.test(error.code)
   );
 }
