@@ -80,7 +80,7 @@ begin
     select (p_queue).id, opened.group_id, p_now, opened.id, p_visible_at
     from unnest(v_new_groups, v_new_ids) as opened (group_id, id);
   end if;
-  if v_known is not null and current_setting('transaction_isolation') <> 'read committed' then
+  if v_known is not null and current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
     perform from trunkline.message_groups as known where known.ctid = any (v_known) for update skip locked;
   end if;
   if v_empty_groups is not null then

@@ -73,7 +73,9 @@ begin
   end if;
   -- Numbers are drawn in the order given, and not before the locks are held.
   v_ids := array(select nextval('trunkline.message_ids') from generate_series(1, cardinality(p_message_ids)));
-  if current_setting('transaction_isolation') <> 'read committed' and v_ids[1] < trunkline._first_unseen_id() then
+  if current_setting('transaction_isolation') in ('repeatable read', 'serializable')
+    and v_ids[1] < trunkline._first_unseen_id()
+  then
     perform set_config('trunkline.first_sent_id', v_ids[1]::text, true);
   end if;
   select * into v_message_ids, v_ids, v_is_first

@@ -303,6 +303,19 @@ describe('isolation levels', () => {
     },
   );
 
+  it('read uncommitted is read committed, as always in PostgreSQL', async () => {
+    const name = await createQueue(pool, { FifoQueue: true, ContentBasedDeduplication: true });
+    await send(pool, name, 'before', { message_group_id: 'known' });
+    const session = await openSession(database);
+    await session.query('begin isolation level read uncommitted');
+    await send(session, name, 'after', { message_group_id: 'known' });
+    // Repeatable read would keep consumers from the group, and the transaction from what it has sent itself.
+    expect(await receiveOne(pool, name)).toMatchObject({ body: 'before' });
+    await send(session, name, 'own', { message_group_id: 'new' });
+    expect(await receiveOne(session, name)).toMatchObject({ body: 'own' });
+    await session.query('rollback');
+  });
+
   it.each(kinds)('sends and receives work under serializable on a $kind queue', async (kind) => {
     const name = await createQueue(pool, kind.queue);
     const session = await openSession(database);
