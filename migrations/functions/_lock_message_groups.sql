@@ -7,7 +7,8 @@
 -- shares its bucket, who locks the bucket has it alone, and the two exclude each other.
 --
 -- Locks are taken in one order by everybody within a call. Over several calls of one transaction two
--- transactions can still deadlock, of which PostgreSQL then ends one with SQLSTATE 40P01.
+-- transactions can still deadlock, of which PostgreSQL then ends one with SQLSTATE 40P01. Beyond 128 groups they need no
+-- group in common for that, because each wants a bucket alone that both share already.
 --
 -- Unless p_may_wait, raises TQ006 when a lock is not free.
 create or replace function trunkline._lock_message_groups(

@@ -917,6 +917,31 @@ describe('Two calls that send to several groups in opposite order', () => {
   });
 });
 
+describe('Two transactions that go past 128 groups in several calls', () => {
+  it('end with a retryable error for one of them, even without a common group', async () => {
+    const queueId = await createFifoQueue(pool);
+    const [ann, bob] = [await openParty(database), await openParty(database)];
+    const hundred = (name: string) =>
+      Array.from({ length: 100 }, (_, index) => ({
+        group: `${name}-${index}`,
+        deduplicationId: `${name}-${index}`,
+      }));
+    await Promise.all([ann.begin(), bob.begin()]);
+    await sendAll(ann.client, queueId, hundred('ann'));
+    await sendAll(bob.client, queueId, hundred('bob'));
+    const outcomes = await Promise.allSettled([
+      sendAll(ann.client, queueId, hundred('ann-more')).then(() => ann.commit()),
+      sendAll(bob.client, queueId, hundred('bob-more')).then(() => bob.commit()),
+    ]);
+    const failed = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    );
+    expect(failed).toEqual(['40P01']);
+    await Promise.all([ann.rollback(), bob.rollback()]);
+    expect(await countMessages(pool, queueId)).toMatchObject({ visible: 200 });
+  });
+});
+
 describe('Two transactions that send to two groups in opposite order', () => {
   it('end with a retryable error for one of them, and nothing is lost', async () => {
     const queueId = await createFifoQueue(pool);
