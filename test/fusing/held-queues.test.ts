@@ -88,3 +88,19 @@ describe('A queue that an open transaction has changed', () => {
     sqs.destroy();
   });
 });
+
+it('A change of a queue that is refused fails none behind it', async () => {
+  const sqs = jsonClient(server.url);
+  const { QueueUrl } = await sqs.createQueue({ QueueName: 'changed' });
+  const set = (DelaySeconds: string) =>
+    sqs.setQueueAttributes({ QueueUrl, Attributes: { DelaySeconds } });
+  const outcomes = await Promise.allSettled(['1', '-1', '2', '-1', '3'].map(set));
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+  sqs.destroy();
+});
