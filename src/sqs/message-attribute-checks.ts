@@ -10,7 +10,8 @@ type AttributeKind = '(user)' | 'system';
 const allowedName = /^[A-Za-z0-9_.À-ſ-]+$/;
 const reservedName = /^(aws|amazon)\./i;
 const allowedType = /^(String|Number|Binary)(\..*)?$/s;
-const numberForm = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+/** Digits can be matched in one way only, or a long text that is no number would take quadratic time. */
+const numberForm = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const largestNumber = 1e128;
 const numberDigits = 38;
 

@@ -1,6 +1,6 @@
 import type { MessageAttributeValue } from '@aws-sdk/client-sqs';
 import { beforeAll, expect, it } from 'vitest';
-import { describeOverBothProtocols, type Refusal, refusal } from './both-protocols.ts';
+import { describeOverBothProtocols, type Refusal, refusal, timed } from './both-protocols.ts';
 
 const text = (StringValue: string, DataType = 'String') => ({ DataType, StringValue });
 const number = (StringValue: string) => text(StringValue, 'Number');
@@ -224,6 +224,14 @@ describeOverBothProtocols('Message attributes', (sqs) => {
       });
     },
   );
+
+  it('refuse a long text that is no number at once', async () => {
+    const { answer, tookMs } = await timed(() =>
+      refusalOf({ a: number(`${'1'.repeat(100_000)}x`) }),
+    );
+    expect(answer).toMatchObject({ code: 'InvalidParameterValue', status: 400 });
+    expect(tookMs).toBeLessThan(2_000);
+  });
 
   it('refuse characters that a body may not hold', async () => {
     expect(await refusalOf({ a: text('a\u{1F}b') })).toMatchObject({
