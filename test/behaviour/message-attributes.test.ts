@@ -233,6 +233,14 @@ describeOverBothProtocols('Message attributes', (sqs) => {
     expect(tookMs).toBeLessThan(2_000);
   });
 
+  it('refuse a binary value that is longer than any message', async () => {
+    expect(await refusalOf({ a: binary(new Uint8Array(4_200_000)) })).toEqual(
+      invalid(
+        'One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.',
+      ),
+    );
+  });
+
   it('refuse characters that a body may not hold', async () => {
     expect(await refusalOf({ a: text('a\u{1F}b') })).toMatchObject({
       code: 'InvalidParameterValue',
