@@ -1,7 +1,7 @@
 import type { Queue, QueueStore } from '../db/queue-store.ts';
 import { isQueueGone } from '../db/sqlstate.ts';
 import { queueDoesNotExist } from '../sqs/errors.ts';
-import { addressFromUrl, type QueueAddress } from '../sqs/queue-address.ts';
+import { addressFromUrl, isPossible, type QueueAddress } from '../sqs/queue-address.ts';
 
 /**
  * How long a looked-up queue is used without asking again. Its id needs no limit, since every SQL function
@@ -9,7 +9,7 @@ import { addressFromUrl, type QueueAddress } from '../sqs/queue-address.ts';
  */
 const freshForMs = 1_000;
 
-/** Keeps a client that makes up queue names or URLs from filling the memory. */
+/** Together with the limits of their lengths, keeps made-up queue names and URLs from filling the memory. */
 const mostRemembered = 10_000;
 
 interface Remembered {
@@ -37,7 +37,7 @@ export class QueueDirectory {
       return known;
     }
     const address = addressFromUrl(url, this.#server);
-    if (address !== undefined) {
+    if (address !== undefined && isPossible(address)) {
       if (this.#addresses.size >= mostRemembered) {
         this.#addresses.clear();
       }
@@ -82,7 +82,7 @@ export class QueueDirectory {
   }
 
   async #find(address: QueueAddress): Promise<Queue> {
-    const queue = await this.#store.findQueue(address);
+    const queue = isPossible(address) ? await this.#store.findQueue(address) : undefined;
     if (queue === undefined) {
       this.forget(address);
       throw queueDoesNotExist();

@@ -1,4 +1,5 @@
 import { SqsError } from './errors.ts';
+import { limits } from './limits.ts';
 
 /** What identifies a queue: its region is the server's, its host in a URL whatever the client used. */
 export interface QueueAddress {
@@ -17,6 +18,16 @@ export function requireQueueName(name: string | undefined): string {
   return name;
 }
 
+const accountIdForm = /^\d{12}$/;
+const nameForm = /^[A-Za-z0-9_-]+(?:\.fifo)?$/;
+
+/** Whether a queue can have this address. What cannot need not be looked for. */
+export function isPossible({ accountId, name }: QueueAddress): boolean {
+  return (
+    name.length <= limits.queueNameLength && nameForm.test(name) && accountIdForm.test(accountId)
+  );
+}
+
 export function queueUrl(baseUrl: string, address: QueueAddress): string {
   return `${baseUrl}/${address.accountId}/${address.name}`;
 }
@@ -24,10 +35,13 @@ export function queueUrl(baseUrl: string, address: QueueAddress): string {
 /** The last two segments of a queue URL's path. Behind a proxy anything may stand before them. */
 export function addressFromPath(path: string): QueueAddress | undefined {
   const [accountId, name] = path.split('/').slice(-2);
-  return accountId !== undefined && /^\d{12}$/.test(accountId) && name
+  return accountId !== undefined && accountIdForm.test(accountId) && name
     ? { accountId, name }
     : undefined;
 }
+
+/** Longer than any queue's with a prefix of a proxy. Parsing and keeping longer ones would cost time and memory. */
+const longestUrl = 1_024;
 
 const awsHost = /^(?:sqs\.([a-z0-9-]+)|([a-z0-9-]+)\.queue)\.amazonaws\.com$/;
 
@@ -42,6 +56,9 @@ export function addressFromUrl(
   url: string,
   server: { accountId: string; region: string },
 ): QueueAddress | undefined {
+  if (url.length > longestUrl) {
+    return undefined;
+  }
   if (!url.includes('/')) {
     return { accountId: server.accountId, name: url };
   }
