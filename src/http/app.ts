@@ -40,6 +40,8 @@ export interface AppOptions extends QueueApiOptions {
  */
 const bodyLimitBytes = 7 * 1024 * 1024;
 
+const methods = ['GET', 'POST'];
+
 /** Longer than the idle timeouts of usual clients and proxies, so that it is they who hang up. */
 const keepAliveTimeoutMs = 75_000;
 
@@ -89,7 +91,11 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
   });
 
   app.setErrorHandler((error, request, reply) => {
-    send(reply, request.id, writeError(request, toSqsError(error, request)));
+    // Fastify itself refuses some requests with other methods, such as a QUERY without a content type.
+    const wireAnswer = methods.includes(request.method)
+      ? writeError(request, toSqsError(error, request))
+      : unknownOperation();
+    send(reply, request.id, wireAnswer);
   });
 
   // Methods other than those of the two protocols.
@@ -97,7 +103,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
 
   for (const url of ['/', '/*']) {
     app.route({
-      method: ['GET', 'POST'],
+      method: methods,
       url,
       bodyLimit: bodyLimitBytes,
       // With callbacks, as in close-connections.
@@ -229,7 +235,7 @@ function toSqsError(error: unknown, request: FastifyRequest): SqsError {
       `The request must be no larger than ${bodyLimitBytes} bytes.`,
     );
   }
-  if (typeof code === 'string' && code.startsWith('FST_ERR_CTP')) {
+  if (isRefusedByFastify(error)) {
     return new SqsError('MalformedInput', 'The request body could not be read.');
   }
   if (request.raw.readableAborted) {
@@ -240,6 +246,16 @@ function toSqsError(error: unknown, request: FastifyRequest): SqsError {
   return new SqsError(
     'InternalFailure',
     'The request failed because of an error in the server. Its log has the details under this request id.',
+  );
+}
+
+function isRefusedByFastify(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    String(error.code).startsWith('FST_ERR_') &&
+    'statusCode' in error &&
+    Number(error.statusCode) < 500
   );
 }
 

@@ -1,5 +1,6 @@
+import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { send, sendJson, sendPath, useQueue } from './requests.ts';
+import { send, sendJson, sendMethod, sendPath, useQueue } from './requests.ts';
 
 const server = useQueue();
 
@@ -15,6 +16,20 @@ describe('HTTP', () => {
     });
     expect(status).toBe(200);
   });
+
+  it.each(METHODS.filter((method) => !['CONNECT', 'GET', 'HEAD', 'POST'].includes(method)))(
+    'method %s is no action, whatever comes with it',
+    async (method) => {
+      for (const headers of [{}, { 'content-type': 'text/plain' }, { 'content-type': 'none' }]) {
+        for (const body of ['', 'x']) {
+          expect(await sendMethod(server.url, method, headers, body)).toEqual({
+            status: 404,
+            body: '<UnknownOperationException/>',
+          });
+        }
+      }
+    },
+  );
 
   it.each([
     'text/plain',

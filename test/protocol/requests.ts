@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type RequestOptions, request } from 'node:http';
 import { afterAll, beforeAll } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import { type TestServer, useServer } from '../support/server.ts';
@@ -50,22 +50,38 @@ export function sendForm(
 /** A request whose path goes over the wire exactly as given, which fetch() would tidy up. */
 export function sendPath(url: string, path: string): Promise<{ status: number; body: string }> {
   const { hostname, port } = new URL(url);
+  return sendRaw({ hostname, port, path }, '');
+}
+
+/** A request with a method or with headers that fetch() does not take. */
+export function sendMethod(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<{ status: number; body: string }> {
+  const { hostname, port } = new URL(url);
+  const length = String(Buffer.byteLength(body));
+  return sendRaw(
+    { hostname, port, method, headers: { ...headers, 'content-length': length } },
+    body,
+  );
+}
+
+function sendRaw(options: RequestOptions, body: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    const sent = request(
-      { hostname, port, path, agent: false, timeout: giveUpAfterMs },
-      (response) => {
-        let body = '';
-        response.setEncoding('utf8');
-        response.on('data', (chunk) => {
-          body += chunk;
-        });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
-        response.on('error', reject);
-      },
-    );
+    const sent = request({ ...options, agent: false, timeout: giveUpAfterMs }, (response) => {
+      let answer = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk) => {
+        answer += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: answer }));
+      response.on('error', reject);
+    });
     sent.on('timeout', () => sent.destroy(new Error('The request was not answered.')));
     sent.on('error', reject);
-    sent.end();
+    sent.end(body);
   });
 }
 
