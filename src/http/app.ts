@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -108,7 +110,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
       bodyLimit: bodyLimitBytes,
       // With callbacks, as in close-connections.
       handler(request, reply) {
-        answer(request, reply).then(
+        answer(request).then(
           (wireAnswer) => send(reply, request.id, wireAnswer),
           (error: unknown) => reply.send(error),
         );
@@ -116,7 +118,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
     });
   }
 
-  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<WireAnswer> {
+  async function answer(request: FastifyRequest): Promise<WireAnswer> {
     const { path } = splitUrl(request);
     const decoded = isJsonProtocol(request)
       ? decodeJsonRequest(header(request, 'x-amz-target'), bodyOf(request))
@@ -132,8 +134,8 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id') || undefined,
         startedAtMs: performance.now(),
-        hasHungUp: () => reply.raw.destroyed,
-        hangUpSignal: () => hangUpSignal(reply),
+        hasHungUp: () => request.raw.socket.destroyed,
+        hangUpSignal: () => hangUpSignal(request.raw.socket),
       },
       decoded,
     );
@@ -193,14 +195,27 @@ function queryParameters(request: FastifyRequest): Map<string, string> {
   return parameters;
 }
 
-function hangUpSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.on('close', () => {
-    if (!reply.raw.writableFinished) {
+/** One for each connection: a listener for each request would add up on a connection that is kept. */
+const hangUpSignals = new WeakMap<Socket, AbortSignal>();
+
+/**
+ * Aborts when the connection closes. The answer would not tell: as long as it waits for those to earlier requests of
+ * the connection, it is not attached to it.
+ */
+function hangUpSignal(socket: Socket): AbortSignal {
+  let signal = hangUpSignals.get(socket);
+  if (signal === undefined) {
+    const controller = new AbortController();
+    if (socket.destroyed) {
       controller.abort();
     }
-  });
-  return controller.signal;
+    socket.once('close', () => controller.abort());
+    signal = controller.signal;
+    // Each poll of the connection listens while it waits, and any number may.
+    setMaxListeners(0, signal);
+    hangUpSignals.set(socket, signal);
+  }
+  return signal;
 }
 
 function formatOf(request: FastifyRequest): QueryFormat {

@@ -38,7 +38,7 @@ export interface RequestContext extends Services {
   startedAtMs: number;
   /** Whether the client hung up by now. */
   hasHungUp(): boolean;
-  /** Aborts when the client hangs up. A new one at each call, for those who have to wait. */
+  /** Aborts when the client hangs up. Made at the first call, for those who have to wait. */
   hangUpSignal(): AbortSignal;
 }
 

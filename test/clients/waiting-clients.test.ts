@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { useDatabase } from '../support/database.ts';
 import { openServer, useServer } from '../support/server.ts';
 import { call, createQueue, receive, send } from './requests.ts';
@@ -146,6 +147,35 @@ describe('A client that hangs up', () => {
     await send(server.url, queueUrl);
     expect(await waiting).toHaveLength(1);
     expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+  });
+
+  it.each([2, 20])('while %d polls wait on one connection gets no message', async (count) => {
+    const warned = vi.fn();
+    process.on('warning', warned);
+    onTestFinished(() => {
+      process.off('warning', warned);
+    });
+    const queueUrl = await createQueue(server.url, randomUUID());
+    const { hostname, port } = new URL(server.url);
+    const body = JSON.stringify({ QueueUrl: queueUrl, WaitTimeSeconds: 20 });
+    const poll = [
+      'POST / HTTP/1.1',
+      'Host: here',
+      'X-Amz-Target: AmazonSQS.ReceiveMessage',
+      `Content-Length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n');
+    const socket = connect(Number(port), hostname);
+    socket.write(poll.repeat(count));
+    await sleep(settlesInMs);
+    socket.destroy();
+    await sleep(100);
+    await send(server.url, queueUrl);
+    expect(await receive(server.url, queueUrl)).toMatchObject([
+      { Attributes: { ApproximateReceiveCount: '1' } },
+    ]);
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it.each([0, 10])(
