@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -129,7 +129,7 @@ export function addQueueApi(app: FastifyInstance, { services, baseUrl }: QueueAp
     return await execute(
       {
         ...services,
-        baseUrl: () => baseUrl ?? `${request.protocol}://${request.host}${app.prefix}`,
+        baseUrl: () => baseUrl ?? `${request.protocol}://${hostOf(request)}${app.prefix}`,
         pathQueue: addressFromPath(path),
         senderId: services.accountId,
         traceHeader: header(request, 'x-amzn-trace-id') || undefined,
@@ -166,6 +166,14 @@ function header(request: FastifyRequest, name: string): string | undefined {
 function splitUrl(request: FastifyRequest): { path: string; query: string } {
   const [path = '', ...rest] = request.url.split('?');
   return { path, query: rest.join('?') };
+}
+
+/** The host that the client used, or the address that it reached where it does not say, as in HTTP/1.0. */
+function hostOf(request: FastifyRequest): string {
+  const { localAddress = 'localhost', localPort } = request.raw.socket;
+  return (
+    request.host || `${isIPv6(localAddress) ? `[${localAddress}]` : localAddress}:${localPort}`
+  );
 }
 
 function bodyOf(request: FastifyRequest): Buffer {

@@ -1,6 +1,8 @@
 import { METHODS } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { send, sendJson, sendMethod, sendPath, useQueue } from './requests.ts';
+import { element, send, sendJson, sendMethod, sendPath, useQueue } from './requests.ts';
 
 const server = useQueue();
 
@@ -59,6 +61,16 @@ describe('HTTP', () => {
     );
     expect([status, body]).toEqual([200, '{}']);
   });
+
+  it.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\nConnection: close\r\n'])(
+    'a request of %j, without a host, gets queue URLs that lead here',
+    async (opening) => {
+      const { hostname, port } = new URL(server.url);
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET /?Action=GetQueueUrl&QueueName=queue ${opening}\r\n`);
+      expect(element(await text(socket), 'QueueUrl')).toBe(server.queueUrl);
+    },
+  );
 
   it.each([
     '//',
