@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Config } from './config.ts';
 import { openPool } from './db/database.ts';
-import { isSchemaCurrent } from './db/migrate.ts';
+import { reasonAgainstUse } from './db/migrate.ts';
 import { buildApp } from './http/app.ts';
 import { QueueService } from './queue-service.ts';
 
@@ -36,10 +36,9 @@ export async function startServer(config: Config, connectionString: string): Pro
     baseUrl: config.baseUrl,
     logLevel: config.logLevel,
     async checkHealth() {
-      if (!(await isSchemaCurrent(pool))) {
-        throw new Error(
-          'The database schema is not up to date. Restart this server to migrate it.',
-        );
+      const reason = await reasonAgainstUse(pool);
+      if (reason !== undefined) {
+        throw new Error(reason);
       }
     },
     endWaits: () => service.endWaits(),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import { Client } from 'pg';
+import { Client, type Pool } from 'pg';
 import { version } from '../version.ts';
 
 /**
@@ -235,12 +235,19 @@ export async function migrate(
   }
 }
 
-/** Whether the schema is just what this version installs, for the health check. */
-export async function isSchemaCurrent(query: {
-  query(text: string): Promise<{ rows: { name: string }[] }>;
-}): Promise<boolean> {
+/** Why a server cannot do its work on this database, for the health check; undefined when it can. */
+export async function reasonAgainstUse(pool: Pool): Promise<string | undefined> {
   const known = await readMigrationNames();
-  const { rows } = await query.query('select name from trunkline.schema_migrations');
-  const applied = rows.map((row) => row.name);
-  return known.every((name) => applied.includes(name));
+  const { rows } = await pool.query<{ is_read_only: boolean; migrations: string[] }>(
+    `select
+      current_setting('transaction_read_only')::boolean as is_read_only,
+      array(select name from trunkline.schema_migrations) as migrations`,
+  );
+  const [found] = rows;
+  if (found?.is_read_only) {
+    return 'The database takes no changes: it is a standby, or set to read only.';
+  }
+  return known.every((name) => found?.migrations.includes(name))
+    ? undefined
+    : 'The database schema is not up to date. Restart this server to migrate it.';
 }

@@ -38,18 +38,55 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '40P01' || error.code === '40001');
 }
 
-/** Class 08: connection; 53: out of resources; 57: operator intervention, 57014 being a cancelled statement. */
+/** Class 08: connection; 53: out of resources; 57: operator intervention. */
 function isOutage(error: DatabaseError): boolean {
   return /^(08|53|57|XX000)/.test(error.code ?? '');
 }
 
-/**
- * A function, table or column that is not there, or has another type: a server of a later version has changed the
- * schema.
- */
-function isSchemaChanged(error: DatabaseError): boolean {
-  return /^(42883|42P01|42703|22P02)$/.test(error.code ?? '');
+/** A failure that lasts until somebody does something about the database. */
+interface Trouble {
+  sqlState: RegExp;
+  /** For the caller, who cannot do anything but try again. */
+  answer: string;
+  /** For the log: what is the matter, and what to do. */
+  report: string;
 }
+
+const troubles: readonly Trouble[] = [
+  {
+    // A function, table or column that is not there, or has another type.
+    sqlState: /^(42883|42P01|42703|22P02)$/,
+    answer: 'The database has been brought up to date by a later version of the server. Try again.',
+    report:
+      'The database has another schema than this server expects. Replace the server by one of the version that migrated it.',
+  },
+  {
+    sqlState: /^3F000$/,
+    answer: 'The tables of the server are not in the database at the moment. Try again.',
+    report:
+      'The schema trunkline is not in the database. Restore it, or restart the server to set up an empty one.',
+  },
+  {
+    // A primary may have become a standby.
+    sqlState: /^25006$/,
+    answer: 'The database takes no changes at the moment. Try again.',
+    report:
+      'The database takes no changes: it is a standby, or set to read only. Set DATABASE_URL to the primary.',
+  },
+  {
+    // Class 28: the role may not connect. 42501: a right is missing.
+    sqlState: /^(28...|42501)$/,
+    answer: 'The database refuses the server at the moment. Try again.',
+    report:
+      'The database refuses the role of DATABASE_URL. See whether its password and its rights are still what they were.',
+  },
+  {
+    sqlState: /^57014$/,
+    answer: 'The request took the database too long. Try again.',
+    report:
+      'A statement was cancelled, by the statement_timeout of the role or by somebody. See what keeps the database busy.',
+  },
+];
 
 const networkFailure =
   /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/;
@@ -76,10 +113,10 @@ export function toCallerError(error: unknown): unknown {
         'A parameter holds the character U+0000, which cannot be part of any name or value.',
       );
     }
-    if (isSchemaChanged(error)) {
-      const message =
-        'The database has been brought up to date by a later version of the server. Try again.';
-      return new SqsError('ServiceUnavailable', message, message, error);
+    const trouble = troubles.find(({ sqlState }) => sqlState.test(error.code ?? ''));
+    if (trouble !== undefined) {
+      const report = new Error(trouble.report, { cause: error });
+      return new SqsError('ServiceUnavailable', trouble.answer, trouble.answer, report);
     }
     const name = raised[error.code as keyof typeof raised];
     if (name !== undefined) {

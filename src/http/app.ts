@@ -236,18 +236,16 @@ function writeError(request: FastifyRequest, error: SqsError): WireAnswer {
     : writeQueryError(error, formatOf(request), request.id);
 }
 
-/** Texts that are in the log already: of a schema that does not fit every request would tell. */
+/** Texts that are in the log already. Of what ails the database every request would tell. */
 const told = new Set<string>();
 
 /** What is not the caller's to know is logged whole and answered as an internal failure. */
 function toSqsError(error: unknown, request: FastifyRequest): SqsError {
   if (error instanceof SqsError) {
-    if (error.cause instanceof Error && !told.has(error.cause.message)) {
-      told.add(error.cause.message);
-      request.log.error(
-        { err: error.cause, requestId: request.id },
-        'The database has another schema than this server expects. Replace the server by one of the version that migrated it.',
-      );
+    const { cause } = error;
+    if (cause instanceof Error && !told.has(cause.message)) {
+      told.add(cause.message);
+      request.log.error({ err: cause.cause, requestId: request.id }, cause.message);
     }
     return error;
   }

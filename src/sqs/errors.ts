@@ -129,12 +129,12 @@ export class SqsError extends Error {
   /** The text for the Query protocol, where AWS words it differently. */
   readonly queryMessage: string;
 
-  /** @param cause what the log should tell, where the answer does not */
+  /** @param cause what the log should tell, where the answer does not, with the original error as its own cause */
   constructor(
     errorName: ErrorName,
     message: string,
     queryMessage: string = message,
-    cause?: unknown,
+    cause?: Error,
   ) {
     super(message, { cause });
     this.errorName = errorName;

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { startServerProcess, useCompiledServer } from '../crash/compiled-server.ts';
 import { useDatabase } from '../support/database.ts';
+import { setReadOnly } from './read-only.ts';
 
 const database = useDatabase();
 const compiled = useCompiledServer();
@@ -48,4 +49,20 @@ it('tells once of a schema that does not fit, and the request', async () => {
   expect(countOf(server.output(), '_describe_queue')).toBeGreaterThan(0);
   expect(countOf(server.output(), 'another schema')).toBe(1);
   expect(server.output()).toContain(answers[0]?.headers.get('x-amzn-requestid') ?? 'no request id');
+});
+
+it('tells once that the database takes no changes', async () => {
+  await database.pool.query(`select trunkline.create_queue('read_only')`);
+  const server = await startServerProcess(compiled, { DATABASE_URL: database.url });
+  const send = () => fetch(`${server.url}/000000000000/read_only?Action=SendMessage&MessageBody=x`);
+  await setReadOnly(database, true);
+  const answers = [await send(), await send()];
+  const texts = await Promise.all(answers.map((answer) => answer.text()));
+  await setReadOnly(database, false);
+  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+  expect(texts[0]).toContain('The database takes no changes at the moment. Try again.');
+  expect((await send()).status).toBe(200);
+  await server.kill('SIGTERM');
+  expect(countOf(server.output(), 'Set DATABASE_URL to the primary.')).toBe(1);
+  expect(server.output()).toContain('25006');
 });
