@@ -14,6 +14,7 @@ import {
   decodeQueryRequest,
   type QueryFormat,
   queryFormat,
+  readParameters,
   unknownOperation,
   writeQueryError,
 } from '../protocol/aws-query.ts';
@@ -193,10 +194,10 @@ function isJsonProtocol(request: FastifyRequest): boolean {
 
 /** Parameters of the query string and of a form body. What comes later wins, so the body's do. */
 function queryParameters(request: FastifyRequest): Map<string, string> {
-  const parameters = new Map(new URLSearchParams(splitUrl(request).query));
+  const parameters = new Map(readParameters(splitUrl(request).query));
   const type = contentType(request);
   if (type === '' || type.startsWith('application/x-www-form-urlencoded')) {
-    for (const [name, value] of new URLSearchParams(bodyOf(request).toString('utf8'))) {
+    for (const [name, value] of readParameters(bodyOf(request).toString('utf8'))) {
       parameters.set(name, value);
     }
   }

@@ -11,9 +11,8 @@ export const getQueueAttributes = defineQueueOperation({
       region: context.region,
       withCounts: needsCounts(names),
     });
-    const asked = Object.entries(all).filter(
-      ([name]) => names.includes('All') || names.includes(name),
-    );
+    const askedFor = new Set(names);
+    const asked = Object.entries(all).filter(([name]) => askedFor.has('All') || askedFor.has(name));
     return asked.length > 0 ? { Attributes: Object.fromEntries(asked) } : {};
   },
 });

@@ -2,7 +2,7 @@ import type { ReceivedMessage } from '../db/message-store.ts';
 import { toCallerError } from '../db/sqlstate.ts';
 import { invalidParameter, SqsError } from '../sqs/errors.ts';
 import { isWithin, limits, type Range } from '../sqs/limits.ts';
-import { attributesMd5, selectMessageAttributes, textMd5 } from '../sqs/message-attributes.ts';
+import { attributesMd5, MessageAttributeSelection, textMd5 } from '../sqs/message-attributes.ts';
 import { sequenceNumber } from '../sqs/sequence-number.ts';
 import { type Message, receiveMessage as shapes } from '../sqs/shapes/messages.ts';
 import { isMessageIdentifier } from '../sqs/text.ts';
@@ -34,7 +34,7 @@ function requireAttemptId(attemptId: string | undefined): string | undefined {
 
 function systemAttributes(
   message: ReceivedMessage,
-  names: readonly string[],
+  names: ReadonlySet<string>,
 ): Record<string, string> | undefined {
   const all: Record<string, string | null> = {
     SenderId: message.senderId,
@@ -50,7 +50,7 @@ function systemAttributes(
   };
   const asked: Record<string, string> = {};
   for (const [name, value] of Object.entries(all)) {
-    if (value !== null && (names.includes('All') || names.includes(name))) {
+    if (value !== null && (names.has('All') || names.has(name))) {
       asked[name] = value;
     }
   }
@@ -59,11 +59,11 @@ function systemAttributes(
 
 function render(
   message: ReceivedMessage,
-  systemNames: readonly string[],
-  attributeNames: readonly string[],
+  systemNames: ReadonlySet<string>,
+  selection: MessageAttributeSelection,
 ): Message {
   const system = systemAttributes(message, systemNames);
-  const attributes = selectMessageAttributes(message.attributes ?? {}, attributeNames);
+  const attributes = selection.of(message.attributes ?? {});
   return {
     MessageId: message.messageId,
     ReceiptHandle: message.receiptHandle,
@@ -145,15 +145,12 @@ export const receiveMessage = defineQueueOperation({
       }
       return {};
     }
-    const systemNames = [
+    const systemNames = new Set([
       ...(input.AttributeNames ?? []),
       ...(input.MessageSystemAttributeNames ?? []),
-    ];
-    return {
-      Messages: received.map((message) =>
-        render(message, systemNames, input.MessageAttributeNames ?? []),
-      ),
-    };
+    ]);
+    const selection = new MessageAttributeSelection(input.MessageAttributeNames ?? []);
+    return { Messages: received.map((message) => render(message, systemNames, selection)) };
   },
 });
 

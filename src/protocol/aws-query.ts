@@ -1,6 +1,6 @@
-import type { SqsError } from '../sqs/errors.ts';
+import { SqsError } from '../sqs/errors.ts';
 import { type TSchema, Type } from '../sqs/shapes/schema.ts';
-import type { DecodedRequest, WireAnswer } from './codec.ts';
+import { type DecodedRequest, mostMembers, type WireAnswer } from './codec.ts';
 import { toQueryJson } from './query-json.ts';
 import { parameterTree, readQueryShape } from './query-shape.ts';
 import { toXmlNode, xmlDocument } from './xml-shape.ts';
@@ -30,6 +30,22 @@ function json(status: number, body: unknown): WireAnswer {
 
 function hasMembers(shape: TSchema): boolean {
   return Type.IsObject(shape) && Object.keys(shape.properties).length > 0;
+}
+
+/**
+ * The parameters of a query string or a form.
+ *
+ * @throws {SqsError} MalformedInput for more of them than any request has use for
+ */
+export function readParameters(text: string): URLSearchParams {
+  let end = -1;
+  for (let count = 0; count < mostMembers; count += 1) {
+    end = text.indexOf('&', end + 1);
+    if (end === -1) {
+      return new URLSearchParams(text);
+    }
+  }
+  throw new SqsError('MalformedInput', `A request may have ${mostMembers} parameters.`);
 }
 
 /** The request, or undefined when it names no action. */

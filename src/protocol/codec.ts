@@ -1,5 +1,11 @@
 import type { Static, TSchema } from '../sqs/shapes/schema.ts';
 
+/**
+ * Items of a list or a map at most, and parameters of a form. No request has use for nearly as many, and to read
+ * hundreds of thousands would keep all others waiting for seconds.
+ */
+export const mostMembers = 10_000;
+
 /** An answer on its way out. */
 export interface WireAnswer {
   status: number;

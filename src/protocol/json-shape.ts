@@ -1,5 +1,6 @@
 import { SqsError } from '../sqs/errors.ts';
 import { type Static, type TSchema, Type } from '../sqs/shapes/schema.ts';
+import { mostMembers } from './codec.ts';
 
 /** Integers of the service model are 32 bits wide. */
 const integerForm = /^-?\d{1,10}$/;
@@ -51,11 +52,18 @@ function requireMembers(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
+function rejectTooMany(members: readonly unknown[]): void {
+  if (members.length > mostMembers) {
+    throw malformed(`A list or map may have ${mostMembers} members.`);
+  }
+}
+
 function read(schema: TSchema, value: unknown): unknown {
   if (Type.IsArray(schema)) {
     if (!Array.isArray(value)) {
       throw malformed('Expected list or null');
     }
+    rejectTooMany(value);
     return value.filter((item) => item !== null).map((item) => read(schema.items, item));
   }
   if (Type.IsObject(schema)) {
@@ -71,8 +79,10 @@ function read(schema: TSchema, value: unknown): unknown {
   }
   if (Type.IsRecord(schema)) {
     const known = Type.RecordValue(schema);
+    const entries = Object.entries(requireMembers(value));
+    rejectTooMany(entries);
     return Object.fromEntries(
-      Object.entries(requireMembers(value))
+      entries
         .filter(([, member]) => member !== null)
         .map(([name, member]) => [name, read(known, member)]),
     );

@@ -14,7 +14,7 @@ const deepestName = 8;
 export function parameterTree(parameters: Iterable<[string, string]>): ParameterTree {
   const root: ParameterTree = { children: new Map() };
   for (const [name, value] of parameters) {
-    const path = name.split('.');
+    const path = name.split('.', deepestName + 1);
     if (path.length > deepestName) {
       continue;
     }

@@ -59,20 +59,40 @@ export function textMd5(text: string): string {
 }
 
 /**
- * The attributes that a receive asked for: `All`, exact names, and prefixes that end in `*` or `.*`.
+ * The message attributes that a receive asked for: `All`, exact names, and prefixes that end in `*` or `.*`.
  * `.*` after a prefix needs no period in the name, as on AWS. Unknown and illegal names match nothing.
  */
-export function selectMessageAttributes(
-  attributes: MessageAttributes,
-  filters: readonly string[],
-): MessageAttributes | undefined {
-  const matchesFilter = (name: string) =>
-    filters.some((filter) => {
-      if (filter === 'All') {
+export class MessageAttributeSelection {
+  readonly #names: ReadonlySet<string>;
+  readonly #prefixes: ReadonlySet<string>;
+
+  constructor(filters: readonly string[]) {
+    const isPrefix = (filter: string) => filter.endsWith('*');
+    this.#names = new Set(filters.filter((filter) => !isPrefix(filter)));
+    this.#prefixes = new Set(
+      filters.filter(isPrefix).map((filter) => filter.replace(/\.?\*$/, '')),
+    );
+  }
+
+  of(attributes: MessageAttributes): MessageAttributes | undefined {
+    const selected = Object.entries(attributes).filter(([name]) => this.#has(name));
+    return selected.length > 0 ? Object.fromEntries(selected) : undefined;
+  }
+
+  #has(name: string): boolean {
+    return this.#names.has('All') || this.#names.has(name) || this.#hasPrefixOf(name);
+  }
+
+  /** Looks for each prefix of the name, which is short, rather than at each that was asked for. */
+  #hasPrefixOf(name: string): boolean {
+    if (this.#prefixes.size === 0) {
+      return false;
+    }
+    for (let length = 0; length <= name.length; length += 1) {
+      if (this.#prefixes.has(name.slice(0, length))) {
         return true;
       }
-      return filter.endsWith('*') ? name.startsWith(filter.replace(/\.?\*$/, '')) : name === filter;
-    });
-  const selected = Object.entries(attributes).filter(([name]) => matchesFilter(name));
-  return selected.length > 0 ? Object.fromEntries(selected) : undefined;
+    }
+    return false;
+  }
 }

@@ -109,7 +109,13 @@ describeOverBothProtocols('Message attributes', (sqs) => {
     [['Hello', 'General'], ['General', 'Hello'], 'fca026605781cb4126a1e9044df24232'],
     [['Foo', 'Hello'], ['Hello'], 'a311262e065454b75da111d535b8dacd'],
     [['Hel.*'], ['Hello', 'Help.Me'], '83fee93c1bcd8b9a5a923ffacdc636c7'],
+    [
+      ['x*', 'Hel.*', 'Gen*', 'Hello.*'],
+      ['General', 'Hello', 'Help.Me'],
+      '4c360f3fdafd970e05fae2f149d997f5',
+    ],
     [['Help'], [], undefined],
+    [['Hello.x*', 'all'], [], undefined],
     [['hello'], [], undefined],
     [['AWS.', '..foo', 'x y'], [], undefined],
     [['AWS.', 'Hello'], ['Hello'], 'a311262e065454b75da111d535b8dacd'],

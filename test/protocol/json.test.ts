@@ -277,6 +277,19 @@ describe('A body in JSON', () => {
     expect((await sendJson(server.url, 'ListQueues')).status).toBe(200);
   });
 
+  it.each([
+    ['ReceiveMessage', { MessageAttributeNames: Array(10_001).fill('a') }],
+    ['GetQueueAttributes', { AttributeNames: Array(10_001).fill('All') }],
+    [
+      'CreateQueue',
+      { QueueName: 'many', tags: Object.fromEntries(Array(10_001).fill('').entries()) },
+    ],
+  ])('of %s is refused when a list or map has members without end', async (action, input) => {
+    expect(jsonError(await onQueue(action, input))).toEqual(
+      malformed('A list or map may have 10000 members.'),
+    );
+  });
+
   it('may hold names that JavaScript objects have already', async () => {
     const Attributes = JSON.parse('{"__proto__":"1","constructor":"1"}');
     expect(jsonError(await onQueue('SetQueueAttributes', { Attributes }))).toMatchObject({

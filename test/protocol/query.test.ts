@@ -350,6 +350,19 @@ describe('Parameters of a form', () => {
     expect(element(body, 'MD5OfMessageBody')).toBe('96d80e8112312bb9da906a9e813dbe1b');
   });
 
+  it('are refused when there is no end of them', async () => {
+    const names = Array.from({ length: 10_000 }, (_, index) => [`AttributeName.${index}`, 'All']);
+    const answer = await sendForm(server.queueUrl, {
+      Action: 'GetQueueAttributes',
+      ...Object.fromEntries(names),
+    });
+    expect(xmlError(answer)).toEqual({
+      status: 400,
+      code: 'MalformedInput',
+      message: 'A request may have 10000 parameters.',
+    });
+  });
+
   it('are refused when they are larger than any valid request', async () => {
     const answer = await sendForm(server.queueUrl, {
       Action: 'SendMessage',
