@@ -43,6 +43,12 @@ export interface AppOptions extends QueueApiOptions {
  */
 const bodyLimitBytes = 7 * 1024 * 1024;
 
+/**
+ * So long a client may take to send a request: 7 MiB over a slow line, but what arrived of it is not held for ever. The
+ * wait of a long poll comes after that and does not count. Node.js looks every 30 seconds.
+ */
+const requestTimeoutMs = 60_000;
+
 const methods = ['GET', 'POST'];
 
 /** Longer than the idle timeouts of usual clients and proxies, so that it is they who hang up. */
@@ -59,6 +65,7 @@ export function buildApp({
     logger: { level: logLevel, serializers: { err: describeError } },
     logController: new LogController({ disableRequestLogging: true }),
     keepAliveTimeout: keepAliveTimeoutMs,
+    requestTimeout: requestTimeoutMs,
     genReqId: () => randomUUID(),
     // A logger for each request would cost more than reading it. What is logged names the request by itself.
     childLoggerFactory: (logger) => logger,
