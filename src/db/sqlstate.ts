@@ -43,10 +43,10 @@ function isOutage(error: DatabaseError): boolean {
   return /^(08|53|57|XX000)/.test(error.code ?? '');
 }
 
-/** A failure that lasts until somebody does something about the database. */
+/** A failure of the database that the operator has to know of. */
 interface Trouble {
   sqlState: RegExp;
-  /** For the caller, who cannot do anything but try again. */
+  /** For the caller, who can only try again. */
   answer: string;
   /** For the log: what is the matter, and what to do. */
   report: string;
@@ -61,10 +61,10 @@ const troubles: readonly Trouble[] = [
       'The database has another schema than this server expects. Replace the server by one of the version that migrated it.',
   },
   {
-    sqlState: /^3F000$/,
-    answer: 'The tables of the server are not in the database at the moment. Try again.',
+    sqlState: /^3[DF]000$/,
+    answer: 'The database of the server is not there at the moment. Try again.',
     report:
-      'The schema trunkline is not in the database. Restore it, or restart the server to set up an empty one.',
+      'The database of DATABASE_URL, or the schema trunkline in it, is not there. Restore it, or restart the server to set up an empty schema.',
   },
   {
     // A primary may have become a standby.
@@ -93,7 +93,7 @@ const networkFailure =
 
 /**
  * The error to answer: the catalogued one for what Trunkline's functions raise, a retryable one while the
- * database cannot be reached, and the error itself, a bug, for anything else.
+ * database cannot do its work, and the error itself, a bug, for anything else.
  */
 export function toCallerError(error: unknown): unknown {
   if (!(error instanceof Error)) {
