@@ -1,4 +1,4 @@
-import { Server as TcpServer } from 'node:net';
+import { type Socket, Server as TcpServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /** So long a request may be on its way when its connection looks idle. */
@@ -17,22 +17,35 @@ const answerLimitMs = 6_000;
  * @param endWaits ends requests that wait; called when answers end their connections
  */
 export function closeConnectionsWhenAnswered(app: FastifyInstance, endWaits: () => void): void {
-  let answering = 0;
+  /** How many requests of a connection have no answer yet. */
+  const answering = new Map<Socket, number>();
   let isClosing = false;
   let mayCutIdle = false;
 
   const cutWhenIdle = () => {
-    if (mayCutIdle && answering === 0) {
+    if (mayCutIdle && answering.size === 0) {
       app.server.closeAllConnections();
     }
   };
-  // With callbacks, which cost less per request than promises.
-  app.addHook('onRequest', (_request, reply, done) => {
-    answering += 1;
-    // Comes once for each answer, whether it was sent whole or the client hung up.
-    reply.raw.once('close', () => {
-      answering -= 1;
+  app.server.on('connection', (socket) => {
+    // Of a request that was still behind others nothing else tells that its client hung up.
+    socket.once('close', () => {
+      answering.delete(socket);
       cutWhenIdle();
+    });
+  });
+  // With callbacks, which cost less per request than promises.
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw;
+    answering.set(socket, (answering.get(socket) ?? 0) + 1);
+    reply.raw.once('close', () => {
+      const left = (answering.get(socket) ?? 1) - 1;
+      if (left > 0) {
+        answering.set(socket, left);
+      } else {
+        answering.delete(socket);
+        cutWhenIdle();
+      }
     });
     done();
   });

@@ -12,8 +12,9 @@ const reservedName = /^(aws|amazon)\./i;
 const allowedType = /^(String|Number|Binary)(\..*)?$/s;
 /** Digits can be matched in one way only, or a long text that is no number would take quadratic time. */
 const numberForm = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
-const largestNumber = 1e128;
 const numberDigits = 38;
+/** A number is zero point its digits, times ten to a power. */
+const largestPower = 128;
 
 function invalid(message: string): SqsError {
   return new SqsError('InvalidParameterValue', message);
@@ -52,8 +53,11 @@ function isNumber(text: string): boolean {
   if (!numberForm.test(text)) {
     return false;
   }
-  const digits = text.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+/, '');
-  return digits.length <= numberDigits && Math.abs(Number(text)) < largestNumber;
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [, decimals = ''] = mantissa.split('.');
+  const digits = mantissa.replace(/\D/g, '').replace(/^0+/, '');
+  const power = digits.length - decimals.length + Number(exponent);
+  return digits.length <= numberDigits && (digits === '' || power <= largestPower);
 }
 
 const base64Characters = /^[A-Za-z0-9+/]*={0,2}$/;

@@ -117,6 +117,21 @@ describe('A server that closes', () => {
     await expectClosed(server.close());
   });
 
+  it('does not wait for requests behind others of a client that hung up', async () => {
+    const { server, url } = await openBoth('hung-up');
+    const { hostname, port } = new URL(server.url);
+    const poll = httpRequest('ReceiveMessage', { QueueUrl: url, WaitTimeSeconds: 20 });
+    const [pipelining, silent] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    onTestFinished(() => {
+      silent.destroy();
+    });
+    pipelining.write(poll + poll);
+    await sleep(settlesInMs);
+    pipelining.destroy();
+    await sleep(settlesInMs);
+    await expectClosed(server.close());
+  });
+
   it('answers what was on its way on idle connections', async () => {
     const { server, url } = await openBoth('on-the-way');
     const { hostname, port } = new URL(server.url);

@@ -173,7 +173,14 @@ const forAttributes: Input[] = [
       `0e${'9'.repeat(400)}`,
       `1e${'9'.repeat(400)}`,
     )
-    .concat(`1e-${'9'.repeat(400)}`, `1e${'0'.repeat(400)}1`, '0.1e128', '0.1e129', '00.01e+129')
+    .concat(
+      `1e-${'9'.repeat(400)}`,
+      `1e${'0'.repeat(400)}1`,
+      '0.1e128',
+      '0.1e129',
+      '00.01e+129',
+      `${'9'.repeat(38)}e90`,
+    )
     .concat('1e9999', '1e-128', '1e-9999', '٣', '1_000', `0.${'0'.repeat(50)}1`, '1\n')
     .map((value) => attribute(number(value))),
   ...['AAAA', 'AA==', 'AAA=', '', 'AA+/'].map((value) => attribute(binary(value))),
