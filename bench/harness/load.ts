@@ -1,6 +1,7 @@
 /** What several connections got done together. */
 export interface Throughput {
   messages: number;
+  seconds: number;
   messagesPerSecond: number;
   /** Processor time of this process, the load generator, per message in microseconds. */
   generatorMicroseconds: number;
@@ -31,11 +32,12 @@ export async function runLoad<Connection>(load: Load<Connection>): Promise<Throu
       }
     }),
   );
-  const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
+  const seconds = (performance.now() - startedAtMs) / 1000;
   const cpu = process.cpuUsage(cpuBefore);
   return {
     messages,
-    messagesPerSecond: messages / elapsedSeconds,
+    seconds,
+    messagesPerSecond: messages / seconds,
     generatorMicroseconds: (cpu.user + cpu.system) / Math.max(messages, 1),
   };
 }

@@ -14,6 +14,7 @@ import {
   startContenders,
   trunkline,
 } from './contenders.ts';
+import { runDrains } from './drains.ts';
 import { SqsConnection } from './sqs-connection.ts';
 
 const rawName = 'raw SQL, no HTTP';
@@ -31,7 +32,7 @@ export const http: Benchmark = {
   async run(run) {
     const databaseUrl = await run.postgres.createDatabase('http');
     const contenders = await startContenders(run, databaseUrl);
-    const clients = [
+    const clients: [Client, Client] = [
       await openClient(databaseUrl, run.closeAtEnd),
       await openClient(databaseUrl, run.closeAtEnd),
     ];
@@ -57,11 +58,11 @@ class HttpBench {
   readonly generatorMicroseconds: number[] = [];
   readonly #run: Run;
   readonly #contenders: readonly Contender[];
-  readonly #clients: readonly Client[];
+  readonly #clients: readonly [Client, Client];
   #queues = 0;
   #deduplicationIds = 0;
 
-  constructor(run: Run, contenders: readonly Contender[], clients: readonly Client[]) {
+  constructor(run: Run, contenders: readonly Contender[], clients: readonly [Client, Client]) {
     this.#run = run;
     this.#contenders = contenders;
     this.#clients = clients;
@@ -92,17 +93,14 @@ class HttpBench {
     const connections = Array.from({ length: 8 }, () => new SqsConnection(url));
     const load = (step: (connection: SqsConnection) => Promise<number>) =>
       runLoad({ connections, seconds: this.#run.isQuick ? 0.2 : 4, step });
-    if (sendersOnly.includes(name)) {
-      await load((connection) => connection.sendMessage(''));
-      await load((connection) => connection.sendBatch(''));
-    } else {
-      await this.#withQueue(name, connections, {}, async (queueUrl) => {
-        await load((connection) => connection.sendMessage(queueUrl));
+    await this.#withQueue(name, connections, {}, async (queueUrl) => {
+      await load((connection) => connection.sendMessage(queueUrl));
+      await load((connection) => connection.sendBatch(queueUrl));
+      if (!sendersOnly.includes(name)) {
         await load((connection) => connection.cycle(queueUrl));
-        await load((connection) => connection.sendBatch(queueUrl));
         await load((connection) => connection.drain(queueUrl));
-      });
-    }
+      }
+    });
     for (const connection of connections) {
       connection.close();
     }
@@ -113,38 +111,40 @@ class HttpBench {
       { length: connectionCount },
       () => new SqsConnection(server.url),
     );
+    const load = (step: (connection: SqsConnection) => Promise<number>) =>
+      runLoad({ connections, seconds: this.#run.seconds, step });
     const suffix = `${connectionCount} connections`;
-    const load = (step: (connection: SqsConnection) => Promise<number>, mostMessages?: number) =>
-      runLoad({
-        connections,
-        seconds: this.#run.seconds,
-        step,
-        ...(mostMessages !== undefined && { mostMessages }),
-      });
-    const record = (task: string, { messagesPerSecond }: Throughput) =>
+    const record = (task: string, { messagesPerSecond }: Pick<Throughput, 'messagesPerSecond'>) =>
       this.requests.record(`${task}, ${suffix}`, name, messagesPerSecond);
 
-    if (sendersOnly.includes(name)) {
-      record('SendMessage', await load((connection) => connection.sendMessage('')));
-      record('SendMessageBatch(10)', await load((connection) => connection.sendBatch('')));
-    } else {
-      await this.#withQueue(name, connections, {}, async (queueUrl) => {
-        const sent = await load((connection) => connection.sendMessage(queueUrl));
-        record('SendMessage', sent);
-        if (name === trunkline) {
-          this.generatorMicroseconds.push(sent.generatorMicroseconds);
-        }
-      });
+    await this.#withQueue(name, connections, {}, async (queueUrl) => {
+      const sent = await load((connection) => connection.sendMessage(queueUrl));
+      record('SendMessage', sent);
+      if (name === trunkline) {
+        this.generatorMicroseconds.push(sent.generatorMicroseconds);
+      }
+    });
+    if (!sendersOnly.includes(name)) {
       await this.#withQueue(name, connections, {}, async (queueUrl) => {
         record('Send, receive, delete one', await load((connection) => connection.cycle(queueUrl)));
       });
+    }
+    await this.#withQueue(name, connections, {}, async (queueUrl) => {
+      const sent = await load((connection) => connection.sendBatch(queueUrl));
+      record('SendMessageBatch(10)', sent);
+      if (name === trunkline) {
+        this.fifo.record(`Send(10), ${suffix}`, standardName, sent.messagesPerSecond);
+      }
+    });
+    if (!sendersOnly.includes(name)) {
       await this.#withQueue(name, connections, {}, async (queueUrl) => {
-        const sent = await load((connection) => connection.sendBatch(queueUrl));
-        record('SendMessageBatch(10)', sent);
-        const drained = await load((connection) => connection.drain(queueUrl), sent.messages);
+        const drained = await runDrains(this.#run, {
+          connections,
+          fill: (connection) => connection.sendBatch(queueUrl),
+          drain: (connection) => connection.drain(queueUrl),
+        });
         record('ReceiveMessage(10) + DeleteMessageBatch(10)', drained);
         if (name === trunkline) {
-          this.fifo.record(`Send(10), ${suffix}`, standardName, sent.messagesPerSecond);
           this.fifo.record(
             `Receive + delete(10), ${suffix}`,
             standardName,
@@ -154,18 +154,33 @@ class HttpBench {
       });
     }
     if (name === trunkline) {
-      await this.#withQueue(name, connections, { FifoQueue: 'true' }, async (queueUrl) => {
-        const sent = await load((connection) =>
-          connection.sendFifoBatch(queueUrl, fifoGroups, () => this.#nextDeduplicationId()),
-        );
-        this.fifo.record(`Send(10), ${suffix}`, fifoName, sent.messagesPerSecond);
-        const drained = await load((connection) => connection.drain(queueUrl), sent.messages);
-        this.fifo.record(`Receive + delete(10), ${suffix}`, fifoName, drained.messagesPerSecond);
-      });
+      await this.#measureFifo(connections, suffix);
     }
     for (const connection of connections) {
       connection.close();
     }
+  }
+
+  async #measureFifo(connections: readonly SqsConnection[], suffix: string): Promise<void> {
+    const attributes = { FifoQueue: 'true' };
+    const send = (connection: SqsConnection, queueUrl: string) =>
+      connection.sendFifoBatch(queueUrl, fifoGroups, () => this.#nextDeduplicationId());
+    await this.#withQueue(trunkline, connections, attributes, async (queueUrl) => {
+      const sent = await runLoad({
+        connections,
+        seconds: this.#run.seconds,
+        step: (connection) => send(connection, queueUrl),
+      });
+      this.fifo.record(`Send(10), ${suffix}`, fifoName, sent.messagesPerSecond);
+    });
+    await this.#withQueue(trunkline, connections, attributes, async (queueUrl) => {
+      const drained = await runDrains(this.#run, {
+        connections,
+        fill: (connection) => send(connection, queueUrl),
+        drain: (connection) => connection.drain(queueUrl),
+      });
+      this.fifo.record(`Receive + delete(10), ${suffix}`, fifoName, drained.messagesPerSecond);
+    });
   }
 
   /** A queue of its own for each measurement, of which nothing is left for the next one. */
@@ -175,13 +190,20 @@ class HttpBench {
     attributes: Record<string, string>,
     work: (queueUrl: string) => Promise<void>,
   ): Promise<void> {
+    const [client] = this.#clients;
+    if (sendersOnly.includes(name)) {
+      await work('');
+      if (name === fusedInserts) {
+        await client.query('truncate fused_inserts');
+      }
+      return;
+    }
     this.#queues += 1;
     const queueName = `bench-${this.#queues}${attributes['FifoQueue'] ? '.fifo' : ''}`;
     const queueUrl = (await connection?.createQueue(queueName, attributes)) ?? '';
     await work(queueUrl);
     await connection?.deleteQueue(queueUrl);
-    const [client] = this.#clients;
-    if (name === trunkline && client !== undefined) {
+    if (name === trunkline) {
       await clearDeletedQueues(client);
     }
   }
@@ -189,24 +211,15 @@ class HttpBench {
   /** The same batches of ten without HTTP and without a queue's logic, on as many connections as pay. */
   async #measureRaw(connectionCount: number): Promise<void> {
     const [client] = this.#clients;
-    if (client === undefined) {
-      return;
-    }
-    const { connections, seconds } = { connections: this.#clients, seconds: this.#run.seconds };
-    await rawStatements.empty(client);
-    const sent = await runLoad({
-      connections,
-      seconds,
-      step: (connection) => rawStatements.send(connection, 10),
-    });
-    const drained = await runLoad({
-      connections,
-      seconds,
-      mostMessages: sent.messages,
-      step: (connection) => rawStatements.drain(connection, 10),
-    });
+    const connections = connectionCount === 1 ? [client] : this.#clients;
+    const send = (connection: Client) => rawStatements.send(connection, 10);
+    const drain = (connection: Client) => rawStatements.drain(connection, 10);
     const suffix = `${connectionCount} connections`;
+    await rawStatements.empty(client);
+    const sent = await runLoad({ connections, seconds: this.#run.seconds, step: send });
     this.requests.record(`SendMessageBatch(10), ${suffix}`, rawName, sent.messagesPerSecond);
+    await rawStatements.empty(client);
+    const drained = await runDrains(this.#run, { connections, fill: send, drain });
     this.requests.record(
       `ReceiveMessage(10) + DeleteMessageBatch(10), ${suffix}`,
       rawName,

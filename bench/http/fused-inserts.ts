@@ -35,6 +35,8 @@ async function storeWaiting(): Promise<void> {
     return;
   }
   isStoring = true;
+  // A microtask later all messages of a batch are waiting, and go into one statement.
+  await Promise.resolve();
   while (waiting.length > 0) {
     const load = waiting.splice(0, 300);
     await pool.query({
