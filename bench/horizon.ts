@@ -88,8 +88,7 @@ async function openLane(run: Run, queue: SqlQueue, isPinned: boolean): Promise<L
   const databaseUrl = await run.postgres.createDatabase(
     `horizon_${name}_${isPinned ? 'pinned' : 'free'}`,
   );
-  const server = await startTrunkline(databaseUrl);
-  run.closeAtEnd(() => server.stop());
+  await startTrunkline(databaseUrl, run.closeAtEnd);
   const client = await openClient(databaseUrl, run.closeAtEnd);
   await queue.empty(client);
   if (isPinned) {

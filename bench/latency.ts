@@ -27,13 +27,9 @@ export const latency: Benchmark = {
   async run(run) {
     const databaseUrl = await run.postgres.createDatabase('latency');
     const [server, otherServer] = [
-      await startTrunkline(databaseUrl),
-      await startTrunkline(databaseUrl),
+      await startTrunkline(databaseUrl, run.closeAtEnd),
+      await startTrunkline(databaseUrl, run.closeAtEnd),
     ];
-    run.closeAtEnd(async () => {
-      await server.stop();
-      await otherServer.stop();
-    });
     const client = await openClient(databaseUrl, run.closeAtEnd);
     return {
       tables: [

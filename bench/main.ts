@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { growth } from './growth/benchmark.ts';
 import type { Benchmark, Run } from './harness/benchmark.ts';
+import { createClosers } from './harness/closers.ts';
 import { describeMachine } from './harness/machine.ts';
 import { readOptions, UsageError } from './harness/options.ts';
 import { openPostgres } from './harness/postgres.ts';
@@ -29,13 +31,26 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-const closers: (() => Promise<void>)[] = [];
+/** A signal: the run ends without a word, with the exit code that shells give it. */
+class Interruption extends Error {
+  readonly exitCode: number;
 
-async function closeAll(): Promise<void> {
-  for (const close of closers.splice(0).reverse()) {
-    await close();
+  constructor(signalNumber: number) {
+    super();
+    this.exitCode = 128 + signalNumber;
   }
 }
+
+/** Rejects when the run cannot go on for a reason that nothing waits for. A signal during the clean-up is ignored. */
+const cutShort = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => reject(new Interruption(constants.signals[signal])));
+  }
+  // Such as a reader of standard output that is gone. PostgreSQL would outlive this process.
+  process.on('uncaughtException', reject);
+});
+
+const { closeAtEnd, closeAll } = createClosers();
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2), Object.keys(benchmarks));
@@ -45,8 +60,7 @@ async function main(): Promise<void> {
   }
   const progress = createProgress();
   progress.show('Starting PostgreSQL');
-  const postgres = await openPostgres();
-  closers.push(() => postgres.stop());
+  const postgres = await openPostgres(closeAtEnd);
   const machine = await describeMachine(postgres);
   progress.clear();
   say(
@@ -62,7 +76,7 @@ async function main(): Promise<void> {
     pgmqFile: options.pgmqFile,
     postgres,
     progress: progress.show,
-    closeAtEnd: (close) => closers.push(close),
+    closeAtEnd,
   };
   const report = await benchmark.run(run);
   progress.clear();
@@ -83,17 +97,26 @@ async function main(): Promise<void> {
   }
 }
 
-process.once('SIGINT', () => {
-  void closeAll().finally(() => process.exit(130));
-});
-
-try {
-  await main();
-} catch (error) {
+function fail(error: unknown): void {
+  if (error instanceof Interruption) {
+    process.exitCode = error.exitCode;
+    return;
+  }
   process.exitCode = 1;
   process.stderr.write(
     `${error instanceof UsageError ? error.message : error instanceof Error ? error.stack : error}\n`,
   );
-} finally {
-  await closeAll();
 }
+
+try {
+  await Promise.race([main(), cutShort]);
+} catch (error) {
+  fail(error);
+}
+for (const error of await closeAll()) {
+  if (process.exitCode === undefined) {
+    fail(error);
+  }
+}
+// What an interrupted run still waits for would keep the process alive.
+process.exit();

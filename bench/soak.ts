@@ -13,8 +13,7 @@ export const soak: Benchmark = {
   quickSeconds: 20,
   async run(run) {
     const databaseUrl = await run.postgres.createDatabase('soak');
-    const server = await startTrunkline(databaseUrl);
-    run.closeAtEnd(() => server.stop());
+    const server = await startTrunkline(databaseUrl, run.closeAtEnd);
     const client = await openClient(databaseUrl, run.closeAtEnd);
     const traffic = new Traffic(server.url, run.seconds);
     await traffic.prepare();

@@ -1,3 +1,4 @@
+import type { CloseAtEnd } from './closers.ts';
 import type { Comparison } from './comparison.ts';
 import type { PostgresServer } from './postgres.ts';
 import type { Table } from './table.ts';
@@ -12,8 +13,7 @@ export interface Run {
   postgres: PostgresServer;
   /** Shows what is being done, in place of what it showed before. */
   progress(text: string): void;
-  /** Has something closed at the end of the run, in reverse order. */
-  closeAtEnd(close: () => Promise<void>): void;
+  closeAtEnd: CloseAtEnd;
 }
 
 interface Report {

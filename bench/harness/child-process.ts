@@ -2,9 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CloseAtEnd } from './closers.ts';
 
 const startLimitMs = 30_000;
 const stopLimitMs = 10_000;
+
+/** Ctrl-C reaches all processes of a terminal's group, and what is measured must not end before the run does. */
+export const ownSession = { detached: true };
 
 export interface Program {
   pid: number;
@@ -21,13 +25,18 @@ export interface ProgramOptions {
   url?: string;
 }
 
-/** Starts a server as a process of its own; undefined when it is not installed. */
-export async function startProgram(options: ProgramOptions): Promise<Program | undefined> {
+/** Starts a server as a process of its own; undefined when it is not installed. It is stopped at the end of the run. */
+export async function startProgram(
+  options: ProgramOptions,
+  closeAtEnd: CloseAtEnd,
+): Promise<Program | undefined> {
   const child = spawn(options.command, options.args, {
+    ...ownSession,
     env: { PATH: process.env['PATH'] ?? '', ...options.environment },
     // What is not read must not be written either: logging costs time, and a full pipe would stop it.
     stdio: options.readyPattern ? ['ignore', 'pipe', 'pipe'] : 'ignore',
   });
+  closeAtEnd(() => endProcess(child));
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
@@ -47,21 +56,25 @@ export async function startProgram(options: ProgramOptions): Promise<Program | u
         ? options.url
         : undefined;
     if (url !== undefined && child.pid !== undefined) {
-      return { pid: child.pid, url, stop: () => stop(child) };
+      return { pid: child.pid, url, stop: () => endProcess(child) };
     }
     if (failure?.code === 'ENOENT') {
       return undefined;
     }
-    if (failure || child.exitCode !== null || performance.now() > deadlineMs) {
-      await stop(child);
+    if (failure || hasEnded(child) || performance.now() > deadlineMs) {
+      await endProcess(child);
       throw new Error(`${options.command} ${options.args.join(' ')} did not start: ${printed}`);
     }
     await sleep(20);
   }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
+function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid === undefined || exitCode !== null || signalCode !== null;
+}
+
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) {
     return;
   }
   const ended = once(child, 'exit');

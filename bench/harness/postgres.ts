@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/index.ts';
+import type { CloseAtEnd } from './closers.ts';
 import { storesDirectory } from './paths.ts';
 import { startTrunkline } from './trunkline-server.ts';
 
@@ -13,82 +14,65 @@ export interface PostgresServer {
   isDurable: boolean;
   /** A new database with Trunkline's schema; answers its URL. */
   createDatabase(purpose: string): Promise<string>;
-  stop(): Promise<void>;
 }
 
-interface Underlying {
-  description: string;
-  url: string;
-  stop(): Promise<void>;
-}
-
-async function startOwn(): Promise<Underlying> {
+/** Stopped at the end of the run, also when that comes before it has started; nothing of it is left then. */
+async function startOwn(closeAtEnd: CloseAtEnd): Promise<string> {
   await mkdir(storesDirectory, { recursive: true });
   const dataDirectory = await mkdtemp(join(storesDirectory, 'bench-'));
-  const embedded = await startEmbeddedPostgres({ dataDirectory, log: () => {} });
-  return {
-    description: 'embedded',
-    url: embedded.connectionString,
-    async stop() {
-      await embedded.stop();
-      await rm(dataDirectory, { recursive: true, force: true });
-    },
-  };
+  const ending = new AbortController();
+  const starting = startEmbeddedPostgres({ dataDirectory, log: () => {}, signal: ending.signal });
+  closeAtEnd(async () => {
+    ending.abort();
+    const embedded = await starting.catch(() => undefined);
+    await embedded?.stop();
+    // Where root keeps what is in a directory that is closed to others: src/embedded/data-home.ts.
+    const relocated = await realpath(join(dataDirectory, 'relocated-to')).catch(() => undefined);
+    for (const directory of [relocated, dataDirectory]) {
+      if (directory !== undefined) {
+        await rm(directory, { recursive: true, force: true });
+      }
+    }
+  });
+  return (await starting).connectionString;
 }
 
 /** BENCH_DATABASE_URL, whose role may create databases, or else an embedded PostgreSQL with its defaults. */
-export async function openPostgres(): Promise<PostgresServer> {
+export async function openPostgres(closeAtEnd: CloseAtEnd): Promise<PostgresServer> {
   const given = process.env['BENCH_DATABASE_URL'];
-  const underlying = given
-    ? { description: 'BENCH_DATABASE_URL', url: given, stop: async () => {} }
-    : await startOwn();
-  const administration = new Client({ connectionString: underlying.url });
-  await administration.connect();
+  const serverUrl = given ? given : await startOwn(closeAtEnd);
+  const administration = await openClient(serverUrl, closeAtEnd);
   const { rows } = await administration.query<{ version: string; is_durable: boolean }>(
     `select
       current_setting('server_version') as version,
       current_setting('fsync') = 'on' and current_setting('synchronous_commit') <> 'off' as is_durable`,
   );
-  const names: string[] = [];
 
   async function create(purpose: string, source: string): Promise<string> {
     const name = `trunkline_bench_${process.pid}_${purpose}`;
+    closeAtEnd(async () => {
+      await administration.query(`drop database if exists ${name} with (force)`);
+    });
     await administration.query(`create database ${name} template ${source}`);
-    names.push(name);
-    const url = new URL(underlying.url);
+    const url = new URL(serverUrl);
     url.pathname = `/${name}`;
     return url.href;
   }
 
-  async function stop(): Promise<void> {
-    for (const name of names.splice(0).reverse()) {
-      await administration.query(`drop database ${name} with (force)`);
-    }
-    await administration.end();
-    await underlying.stop();
-  }
-
-  const template = `trunkline_bench_${process.pid}_template`;
-  try {
-    // A server sets up the schema when it starts.
-    const server = await startTrunkline(await create('template', 'template0'));
-    await server.stop();
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  // A server sets up the schema when it starts.
+  const server = await startTrunkline(await create('template', 'template0'), closeAtEnd);
+  await server.stop();
   return {
-    description: `${rows[0]?.version} (${underlying.description})`,
+    description: `${rows[0]?.version} (${given ? 'BENCH_DATABASE_URL' : 'embedded'})`,
     isDurable: rows[0]?.is_durable === true,
-    createDatabase: (purpose) => create(purpose, template),
-    stop,
+    createDatabase: (purpose) => create(purpose, `trunkline_bench_${process.pid}_template`),
   };
 }
 
 /** A connected client that is ended at the end of a run. */
 export async function openClient(
   connectionString: string,
-  closeAtEnd: (close: () => Promise<void>) => void,
+  closeAtEnd: CloseAtEnd,
 ): Promise<Client> {
   const client = new Client({ connectionString });
   await client.connect();

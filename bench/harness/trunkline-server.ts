@@ -1,16 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { type Program, startProgram } from './child-process.ts';
+import type { CloseAtEnd } from './closers.ts';
 import { nodeOfPrograms } from './node.ts';
 import { compiledServer } from './paths.ts';
 
 /** The compiled server in a process of its own, on a port that is free. Migrates the database first. */
-export async function startTrunkline(databaseUrl: string): Promise<Program> {
-  const server = await startProgram({
-    command: nodeOfPrograms,
-    args: [compiledServer],
-    environment: { DATABASE_URL: databaseUrl, PORT: '0', LOG_LEVEL: 'warn' },
-    readyPattern: /Trunkline listens on (http:\S+?)\. Try/,
-  });
+export async function startTrunkline(
+  databaseUrl: string,
+  closeAtEnd: CloseAtEnd,
+): Promise<Program> {
+  const server = await startProgram(
+    {
+      command: nodeOfPrograms,
+      args: [compiledServer],
+      environment: { DATABASE_URL: databaseUrl, PORT: '0', LOG_LEVEL: 'warn' },
+      readyPattern: /Trunkline listens on (http:\S+?)\. Try/,
+    },
+    closeAtEnd,
+  );
   if (server === undefined) {
     throw new Error('Node.js is not where it was.');
   }

@@ -16,17 +16,20 @@ export interface Contender {
   server: Program;
 }
 
-async function startFauxqs(dataDirectory?: string): Promise<Program | undefined> {
+async function startFauxqs(run: Run, dataDirectory?: string): Promise<Program | undefined> {
   if (!existsSync(resolve(peersDirectory, 'node_modules/fauxqs'))) {
     return undefined;
   }
   const port = String(await findFreePort());
-  return await startProgram({
-    command: nodeOfPrograms,
-    args: [resolve(peersDirectory, 'fauxqs.mjs')],
-    environment: { PORT: port, ...(dataDirectory !== undefined && { DATA_DIR: dataDirectory }) },
-    url: `http://127.0.0.1:${port}`,
-  });
+  return await startProgram(
+    {
+      command: nodeOfPrograms,
+      args: [resolve(peersDirectory, 'fauxqs.mjs')],
+      environment: { PORT: port, ...(dataDirectory !== undefined && { DATA_DIR: dataDirectory }) },
+      url: `http://127.0.0.1:${port}`,
+    },
+    run.closeAtEnd,
+  );
 }
 
 /** Its database is beside PostgreSQL's, so on the same disk. */
@@ -34,52 +37,54 @@ async function startFauxqsOnDisk(run: Run): Promise<Program | undefined> {
   await mkdir(storesDirectory, { recursive: true });
   const directory = await mkdtemp(resolve(storesDirectory, 'fauxqs-'));
   run.closeAtEnd(() => rm(directory, { recursive: true, force: true }));
-  return await startFauxqs(directory);
+  return await startFauxqs(run, directory);
 }
 
-async function startMoto(): Promise<Program | undefined> {
+async function startMoto(run: Run): Promise<Program | undefined> {
   const port = String(await findFreePort());
-  return await startProgram({
-    command: 'moto_server',
-    args: ['-H', '127.0.0.1', '-p', port],
-    environment: { HOME: process.env['HOME'] ?? '' },
-    url: `http://127.0.0.1:${port}`,
-  });
+  return await startProgram(
+    {
+      command: 'moto_server',
+      args: ['-H', '127.0.0.1', '-p', port],
+      environment: { HOME: process.env['HOME'] ?? '' },
+      url: `http://127.0.0.1:${port}`,
+    },
+    run.closeAtEnd,
+  );
 }
 
-/** Trunkline, the ceiling, and the peers that are installed, each in a process of its own. */
+/** A server of our own, to compare with. */
+function startCeiling(
+  run: Run,
+  file: string,
+  environment: Record<string, string> = {},
+): Promise<Program | undefined> {
+  return startProgram(
+    {
+      command: nodeOfPrograms,
+      args: [compiledBench(file)],
+      environment,
+      readyPattern: /Listening on (http:\S+)\.\n/,
+    },
+    run.closeAtEnd,
+  );
+}
+
+/** Trunkline, the ceilings, and the peers that are installed, each in a process of its own. */
 export async function startContenders(run: Run, databaseUrl: string): Promise<Contender[]> {
   const starts: [string, () => Promise<Program | undefined>][] = [
-    [trunkline, () => startTrunkline(databaseUrl)],
-    [
-      bareFastify,
-      () =>
-        startProgram({
-          command: nodeOfPrograms,
-          args: [compiledBench('http/bare-fastify.js')],
-          readyPattern: /Listening on (http:\S+)\.\n/,
-        }),
-    ],
-    [
-      fusedInserts,
-      () =>
-        startProgram({
-          command: nodeOfPrograms,
-          args: [compiledBench('http/fused-inserts.js')],
-          environment: { DATABASE_URL: databaseUrl },
-          readyPattern: /Listening on (http:\S+)\.\n/,
-        }),
-    ],
-    ['fauxqs (in memory)', () => startFauxqs()],
+    [trunkline, () => startTrunkline(databaseUrl, run.closeAtEnd)],
+    [bareFastify, () => startCeiling(run, 'http/bare-fastify.js')],
+    [fusedInserts, () => startCeiling(run, 'http/fused-inserts.js', { DATABASE_URL: databaseUrl })],
+    ['fauxqs (in memory)', () => startFauxqs(run)],
     ['fauxqs (SQLite)', () => startFauxqsOnDisk(run)],
-    ['moto (in memory)', startMoto],
+    ['moto (in memory)', () => startMoto(run)],
   ];
   const contenders: Contender[] = [];
   for (const [name, start] of starts) {
     run.progress(`Starting ${name}`);
     const server = await start();
     if (server !== undefined) {
-      run.closeAtEnd(() => server.stop());
       contenders.push({ name, server });
     }
   }

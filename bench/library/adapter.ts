@@ -4,7 +4,8 @@ export interface Adapter {
   enqueue(count: number): Promise<void>;
   /** Has a handler that does nothing handle so many messages, until the database has all acknowledged. */
   consume(count: number): Promise<void>;
-  close(): Promise<void>;
+  /** Ends what consumes and removes what is acknowledged, after the time is taken. */
+  stopConsuming(): Promise<void>;
 }
 
 export interface AdapterModule {

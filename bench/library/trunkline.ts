@@ -7,11 +7,10 @@ import { type Adapter, enqueueBatch } from './adapter.ts';
 /** A Consumer on the database, with more at once than by default. Each message is deleted by its handler's end. */
 export async function open(connectionString: string): Promise<Adapter> {
   const pool = new Pool({ connectionString });
-  // The database may be gone before the last connection has said goodbye.
-  pool.on('error', () => {});
   const trunkline = new Trunkline(pool);
   const queueName = 'bench';
   await trunkline.createQueue({ queueName });
+  let consumer: Consumer | undefined;
   return {
     async enqueue(count) {
       for (let sent = 0; sent < count; sent += enqueueBatch) {
@@ -23,7 +22,7 @@ export async function open(connectionString: string): Promise<Adapter> {
     },
     async consume(count) {
       let handled = 0;
-      const consumer = new Consumer({
+      consumer = new Consumer({
         source: new DatabaseSource(trunkline, queueName),
         concurrency: 1_000,
         batchSize: 500,
@@ -35,9 +34,10 @@ export async function open(connectionString: string): Promise<Adapter> {
       while (handled < count || !(await isEmpty(pool))) {
         await sleep(2);
       }
-      await consumer.stop();
     },
-    close: () => pool.end(),
+    async stopConsuming() {
+      await consumer?.stop();
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { Adapter, AdapterModule } from './adapter.ts';
 /** A process for one library. It does what the benchmark asks and answers how long it took. */
 
 export interface Task {
-  what: 'enqueue' | 'consume' | 'close';
+  what: keyof Adapter;
   count: number;
 }
 
@@ -17,7 +17,7 @@ const adapter = await open(connectionString);
 async function perform({ what, count }: Task, queue: Adapter): Promise<Answer> {
   const startedAtMs = performance.now();
   try {
-    await (what === 'close' ? queue.close() : queue[what](count));
+    await queue[what](count);
     return { seconds: (performance.now() - startedAtMs) / 1000 };
   } catch (error) {
     return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
@@ -25,12 +25,6 @@ async function perform({ what, count }: Task, queue: Adapter): Promise<Answer> {
 }
 
 process.on('message', (task: Task) => {
-  void perform(task, adapter).then((answer) => {
-    process.send?.(answer, () => {
-      if (task.what === 'close') {
-        process.exit(0);
-      }
-    });
-  });
+  void perform(task, adapter).then((answer) => process.send?.(answer));
 });
 process.send?.({ seconds: 0 } satisfies Answer);

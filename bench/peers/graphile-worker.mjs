@@ -25,6 +25,7 @@ export async function open(connectionString) {
     return rows[0].is_empty;
   }
 
+  let runner;
   return {
     /** @param {number} count */
     async enqueue(count) {
@@ -39,7 +40,7 @@ export async function open(connectionString) {
     /** @param {number} count */
     async consume(count) {
       let handled = 0;
-      const runner = await run({
+      runner = await run({
         preset: { worker: { ...worker, connectionString, logger } },
         noHandleSignals: true,
         taskList: {
@@ -51,8 +52,9 @@ export async function open(connectionString) {
       while (handled < count || !(await isEmpty())) {
         await sleep(2);
       }
+    },
+    async stopConsuming() {
       await runner.stop();
     },
-    close: () => utils.release(),
   };
 }

@@ -45,9 +45,10 @@ export async function open(connectionString) {
       while (handled < count || !(await isEmpty())) {
         await sleep(2);
       }
+    },
+    async stopConsuming() {
       await boss.offWork(queue);
       await boss.deleteStoredJobs(queue);
     },
-    close: () => boss.stop({ graceful: false }),
   };
 }

@@ -16,8 +16,7 @@ export const sql: Benchmark = {
   async run(run) {
     const databaseUrl = await run.postgres.createDatabase('sql');
     // Does the maintenance, as in every installation.
-    const server = await startTrunkline(databaseUrl);
-    run.closeAtEnd(() => server.stop());
+    await startTrunkline(databaseUrl, run.closeAtEnd);
     const clients = [
       await openClient(databaseUrl, run.closeAtEnd),
       await openClient(databaseUrl, run.closeAtEnd),
