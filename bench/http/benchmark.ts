@@ -31,7 +31,7 @@ export const http: Benchmark = {
   quickSeconds: 0.2,
   async run(run) {
     const databaseUrl = await run.postgres.createDatabase('http');
-    const contenders = await startContenders(run, databaseUrl);
+    const { contenders, notes } = await startContenders(run, databaseUrl);
     const clients: [Client, Client] = [
       await openClient(databaseUrl, run.closeAtEnd),
       await openClient(databaseUrl, run.closeAtEnd),
@@ -44,6 +44,7 @@ export const http: Benchmark = {
       tables: [bench.requests.table(), bench.fifo.table()],
       comparisons: [bench.requests, bench.fifo],
       notes: [
+        ...notes,
         'Trunkline answers after a durable commit. fauxqs (in memory) and moto lose their messages when they end; bare Fastify has none.',
         `Processor time of the load generator per SendMessage: ${Math.round(median(bench.generatorMicroseconds))} µs.`,
         `Most memory of the Trunkline server process: ${memoryMb === undefined ? 'unknown here' : `${Math.round(memoryMb)} MB`}.`,

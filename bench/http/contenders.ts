@@ -70,15 +70,30 @@ function startCeiling(
   );
 }
 
-/** Trunkline, the ceilings, and the peers that are installed, each in a process of its own. */
-export async function startContenders(run: Run, databaseUrl: string): Promise<Contender[]> {
+/**
+ * Trunkline, the ceilings, and the peers that are installed, each in a process of its own. The notes tell what was
+ * left out.
+ */
+export async function startContenders(
+  run: Run,
+  databaseUrl: string,
+): Promise<{ contenders: Contender[]; notes: string[] }> {
+  const notes: string[] = [];
   const starts: [string, () => Promise<Program | undefined>][] = [
     [trunkline, () => startTrunkline(databaseUrl, run.closeAtEnd)],
     [bareFastify, () => startCeiling(run, 'http/bare-fastify.js')],
     [fusedInserts, () => startCeiling(run, 'http/fused-inserts.js', { DATABASE_URL: databaseUrl })],
     ['fauxqs (in memory)', () => startFauxqs(run)],
     ['fauxqs (SQLite)', () => startFauxqsOnDisk(run)],
-    ['moto (in memory)', () => startMoto(run)],
+    [
+      'moto (in memory)',
+      // It is whatever the path has, not what bench/peers installed.
+      () =>
+        startMoto(run).catch(() => {
+          notes.push('moto_server is on the path but did not start, so moto is left out.');
+          return undefined;
+        }),
+    ],
   ];
   const contenders: Contender[] = [];
   for (const [name, start] of starts) {
@@ -88,5 +103,5 @@ export async function startContenders(run: Run, databaseUrl: string): Promise<Co
       contenders.push({ name, server });
     }
   }
-  return contenders;
+  return { contenders, notes };
 }
