@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { growth } from './growth/benchmark.ts';
 import type { Benchmark, Run } from './harness/benchmark.ts';
 import { createClosers } from './harness/closers.ts';
 import { describeMachine } from './harness/machine.ts';
-import { readOptions, UsageError } from './harness/options.ts';
+import { readOptions, reasonOf, UsageError } from './harness/options.ts';
 import { openPostgres } from './harness/postgres.ts';
 import { createProgress } from './harness/progress.ts';
 import { formatTable } from './harness/table.ts';
@@ -26,6 +26,8 @@ const benchmarks: Record<string, Benchmark> = {
   horizon,
   soak,
 };
+
+const usage = `Usage: npm run bench -- ${Object.keys(benchmarks).join('|')} [--seconds N] [--json FILE] [--pgmq FILE] [--quick]`;
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -50,18 +52,34 @@ const cutShort = new Promise<never>((_, reject) => {
   process.on('uncaughtException', reject);
 });
 
+const progress = createProgress();
 const { closeAtEnd, closeAll } = createClosers();
 
+/** @throws {UsageError} in one line, when it fails */
+async function attempt<Result>(what: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new UsageError(`Cannot ${what}: ${reasonOf(error)}`);
+  }
+}
+
 async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2), Object.keys(benchmarks));
-  const benchmark = benchmarks[options.name];
-  if (benchmark === undefined) {
+  const options = readOptions(process.argv.slice(2), Object.keys(benchmarks), usage);
+  const benchmark = benchmarks[options?.name ?? ''];
+  if (options === undefined || benchmark === undefined) {
+    say(usage);
     return;
   }
-  const progress = createProgress();
+  // Found out before the run, not after it.
+  const pgmq =
+    options.pgmqFile &&
+    (await attempt(`read ${options.pgmqFile}`, readFile(options.pgmqFile, 'utf8')));
+  const jsonFile =
+    options.jsonFile && (await attempt(`write ${options.jsonFile}`, open(options.jsonFile, 'w')));
   progress.show('Starting PostgreSQL');
   const postgres = await openPostgres(closeAtEnd);
-  const machine = await describeMachine(postgres);
+  const machine = await describeMachine(postgres, options.pgmqFile);
   progress.clear();
   say(
     `Benchmark ${options.name}\n${Object.entries(machine)
@@ -73,7 +91,7 @@ async function main(): Promise<void> {
     seconds: options.seconds ?? (options.isQuick ? benchmark.quickSeconds : benchmark.seconds),
     rounds: options.isQuick ? 3 : 5,
     isQuick: options.isQuick,
-    pgmqFile: options.pgmqFile,
+    pgmq,
     postgres,
     progress: progress.show,
     closeAtEnd,
@@ -89,15 +107,16 @@ async function main(): Promise<void> {
   if (options.isQuick) {
     say('A quick run shows that the benchmark works. Its figures are too noisy to compare.');
   }
-  if (options.jsonFile !== undefined) {
+  if (jsonFile) {
     const { tables, notes = [], comparisons = [] } = report;
     const rounds = comparisons.map((comparison) => comparison.rounds());
     const content = { benchmark: options.name, options, machine, tables, notes, rounds };
-    await writeFile(options.jsonFile, `${JSON.stringify(content, null, 2)}\n`);
+    await jsonFile.writeFile(`${JSON.stringify(content, null, 2)}\n`);
   }
 }
 
 function fail(error: unknown): void {
+  progress.clear();
   if (error instanceof Interruption) {
     process.exitCode = error.exitCode;
     return;

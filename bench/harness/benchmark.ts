@@ -9,7 +9,8 @@ export interface Run {
   seconds: number;
   rounds: number;
   isQuick: boolean;
-  pgmqFile: string | undefined;
+  /** The SQL that installs pgmq, to compare with it. */
+  pgmq: string | undefined;
   postgres: PostgresServer;
   /** Shows what is being done, in place of what it showed before. */
   progress(text: string): void;

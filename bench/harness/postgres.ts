@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/index.ts';
 import type { CloseAtEnd } from './closers.ts';
+import { reasonOf, UsageError } from './options.ts';
 import { storesDirectory } from './paths.ts';
 import { startTrunkline } from './trunkline-server.ts';
 
@@ -40,7 +41,21 @@ async function startOwn(closeAtEnd: CloseAtEnd): Promise<string> {
 /** BENCH_DATABASE_URL, whose role may create databases, or else an embedded PostgreSQL with its defaults. */
 export async function openPostgres(closeAtEnd: CloseAtEnd): Promise<PostgresServer> {
   const given = process.env['BENCH_DATABASE_URL'];
-  const serverUrl = given ? given : await startOwn(closeAtEnd);
+  if (!given) {
+    return await prepare(await startOwn(closeAtEnd), 'embedded', closeAtEnd);
+  }
+  try {
+    return await prepare(given, 'BENCH_DATABASE_URL', closeAtEnd);
+  } catch (error) {
+    throw new UsageError(`BENCH_DATABASE_URL cannot be used: ${reasonOf(error)}`);
+  }
+}
+
+async function prepare(
+  serverUrl: string,
+  origin: string,
+  closeAtEnd: CloseAtEnd,
+): Promise<PostgresServer> {
   const administration = await openClient(serverUrl, closeAtEnd);
   const { rows } = await administration.query<{ version: string; is_durable: boolean }>(
     `select
@@ -63,7 +78,7 @@ export async function openPostgres(closeAtEnd: CloseAtEnd): Promise<PostgresServ
   const server = await startTrunkline(await create('template', 'template0'), closeAtEnd);
   await server.stop();
   return {
-    description: `${rows[0]?.version} (${given ? 'BENCH_DATABASE_URL' : 'embedded'})`,
+    description: `${rows[0]?.version} (${origin})`,
     isDurable: rows[0]?.is_durable === true,
     createDatabase: (purpose) => create(purpose, `trunkline_bench_${process.pid}_template`),
   };

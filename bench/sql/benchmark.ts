@@ -23,8 +23,8 @@ export const sql: Benchmark = {
     ];
     const [first] = clients;
     const queues: SqlQueue[] = [trunklineFunctions, rawStatements];
-    if (first !== undefined && run.pgmqFile !== undefined) {
-      queues.push(await installPgmq(first, run.pgmqFile));
+    if (first !== undefined && run.pgmq !== undefined) {
+      queues.push(await installPgmq(first, run.pgmq));
     }
     const [ours, ...others] = queues.map(({ name }) => name);
     const comparison = new Comparison('Messages/s by SQL statements', ours ?? '', others);
@@ -45,7 +45,7 @@ export const sql: Benchmark = {
     return {
       tables: [comparison.table()],
       comparisons: [comparison],
-      ...(run.pgmqFile === undefined && {
+      ...(run.pgmq === undefined && {
         notes: ['To compare with pgmq, give the path of its SQL file: --pgmq FILE.'],
       }),
     };

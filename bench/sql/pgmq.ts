@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { Client } from 'pg';
 import { messageBody } from '../harness/load.ts';
 import type { SqlQueue } from './sql-queue.ts';
 
 /** pgmq, installed without its extension from the SQL file of a release. */
-export async function installPgmq(client: Client, file: string): Promise<SqlQueue> {
-  const statements = await readFile(file, 'utf8');
+export async function installPgmq(client: Client, statements: string): Promise<SqlQueue> {
   await client.query(`create schema pgmq; ${statements}`);
   await client.query(`select pgmq.create('bench')`);
   return pgmq;
