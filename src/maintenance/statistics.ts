@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Service } from './service.ts';
 
 /** A sample is due once a minute; whichever server looks first after the full minute takes it. */
-const pauseMs = 5_000;
+const pauseMs = 10_000;
 /** Old samples removed in one statement. */
 const forgetBatch = 2_000;
 const betweenBatchesMs = 20;

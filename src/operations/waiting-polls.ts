@@ -17,7 +17,7 @@ export interface WaitingPollsOptions {
   onLookOutError(error: unknown): void;
   /** Told when the first poll begins to wait and when the last one ends. */
   onWaitingChange?(isWaiting: boolean): void;
-  /** Time between two look-outs, varied at random by a quarter so that servers do not ask in step. */
+  /** Time between two look-outs, varied at random by a tenth so that servers do not ask in step. */
   lookOutIntervalMs?: number;
 }
 
@@ -45,7 +45,7 @@ export class WaitingPolls {
 
   constructor(options: WaitingPollsOptions) {
     this.#options = options;
-    this.#intervalMs = options.lookOutIntervalMs ?? 285;
+    this.#intervalMs = options.lookOutIntervalMs ?? 290;
   }
 
   get isEmpty(): boolean {
@@ -132,7 +132,7 @@ export class WaitingPolls {
     }
     this.#lookOutTimer ??= setTimeout(
       () => void this.#lookOut(),
-      this.#intervalMs * (0.75 + Math.random() / 2),
+      this.#intervalMs * (0.9 + Math.random() / 5),
     );
   }
 
