@@ -23,7 +23,7 @@ const sendCapacity = 100;
 const handleCapacity = 500;
 
 /** Statements' worth of work that may gather: more would only grow the wait and the memory. */
-const gatheredStatements = 60;
+const gatheredStatements = 80;
 
 /** A message counts once for each of these, so that the bodies of a statement stay below a megabyte. */
 const sizeOfWeightBytes = 8 * 1024;

@@ -18,7 +18,7 @@ export interface FuserOptions<Item, Result> {
   statementsPerKey: number;
   /** How long a statement may take before the next goes beside it, full or not. */
   slowAfterMs: number;
-  /** Weight of all that may gather; beyond it callers are turned away. One key may have half of it. */
+  /** Weight of all that may gather; beyond it callers are turned away. One key may have three quarters of it. */
   gatheringCapacity: number;
   /** The error for callers that are turned away. */
   turnAway(): Error;
@@ -73,7 +73,7 @@ export class Fuser<Item, Result> {
     const { gatheringCapacity } = this.#options;
     if (
       this.#gatheredWeight + weight > gatheringCapacity ||
-      lane.gatheredWeight + weight > gatheringCapacity / 2
+      lane.gatheredWeight + weight > gatheringCapacity * 0.75
     ) {
       return Promise.reject(this.#options.turnAway());
     }

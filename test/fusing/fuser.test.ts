@@ -197,7 +197,7 @@ describe('fusing', () => {
   it('turns callers away instead of gathering without bound, until there is room again', async () => {
     const { fuser, statements } = open({ gatheringCapacity: 4 });
     void fuser.submit('queue', ['running']);
-    void fuser.submit('queue', ['a']);
+    void fuser.submit('queue', ['a 1', 'a 2']);
     void fuser.submit('queue', ['b']);
     await expect(fuser.submit('queue', ['c'])).rejects.toThrow('turned away');
     statements[0]?.succeed();
@@ -213,11 +213,10 @@ describe('fusing', () => {
     for (const key of ['flooded', 'other', 'third']) {
       void fuser.submit(key, ['running']);
     }
-    void fuser.submit('flooded', ['a', 'b']);
-    await expect(fuser.submit('flooded', ['c'])).rejects.toThrow('turned away');
+    void fuser.submit('flooded', ['a', 'b', 'c']);
+    await expect(fuser.submit('flooded', ['too much'])).rejects.toThrow('turned away');
     const other = fuser.submit('other', ['d']);
-    void fuser.submit('third', ['e']);
-    await expect(fuser.submit('third', ['f'])).rejects.toThrow('turned away');
+    await expect(fuser.submit('third', ['e'])).rejects.toThrow('turned away');
     statements[1]?.succeed();
     await settle();
     statements.find(({ items }) => items.includes('d'))?.succeed();
