@@ -1,7 +1,6 @@
 -- For each id, in the order given, whether somebody else has this message of a standard queue locked, so that a
--- delete or a change would have to wait. Those that are free are locked for the caller. Where p_nonces are given, a
--- message with another receipt counts as free.
-create or replace function trunkline._busy_messages(p_queue_id bigint, p_ids bigint[], p_nonces uuid[] default null)
+-- change would have to wait. Those that are free are locked for the caller.
+create or replace function trunkline._busy_messages(p_queue_id bigint, p_ids bigint[])
 returns boolean[]
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -13,13 +12,12 @@ as $$
 begin
   return array(
     select present.id is not null
-    from unnest(p_ids, p_nonces) with ordinality as wanted (id, nonce, entry)
+    from unnest(p_ids) with ordinality as wanted (id, entry)
     left join lateral (
       select message.id
       from trunkline.messages as message
       where message.queue_id = p_queue_id
         and message.id = wanted.id
-        and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
       limit 1
       for update skip locked
     ) as free on true
@@ -29,7 +27,6 @@ begin
       where free.id is null
         and message.queue_id = p_queue_id
         and message.id = wanted.id
-        and (wanted.nonce is null or message.receipt_nonce = wanted.nonce)
       limit 1
     ) as present on true
     order by wanted.entry

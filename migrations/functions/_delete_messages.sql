@@ -22,50 +22,77 @@ as $$
 declare
   -- The transaction has its id before its delta has one: settlement rests on that order.
   v_transaction_id constant xid8 := pg_current_xact_id();
-  v_are_busy boolean[];
   v_outcomes text[];
   v_places tid[];
   v_removed bigint;
 begin
+  -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
   if p_is_own_transaction then
     select
-      trunkline._busy_messages(
-        (p_queue).id, array_agg(handle.id order by handle.entry), array_agg(handle.nonce order by handle.entry)
-      )
-    into v_are_busy
-    from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle;
-  end if;
-  -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
-  select
-    array_agg(judged.outcome order by judged.entry),
-    array_agg(judged.place) filter (where judged.place is not null)
-  into v_outcomes, v_places
-  from (
-    select
-      handle.entry,
-      found.place,
-      case
-        when handle.id is null then 'invalid'
-        when v_are_busy[handle.entry] then 'busy'
-        when found.place is null then 'missing'
-        else 'deleted'
-      end as outcome
+      array_agg(judged.outcome order by judged.entry),
+      array_agg(judged.place) filter (where judged.place is not null)
+    into v_outcomes, v_places
     from (
-      select *
-      from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
-      order by id, entry
-    ) as handle
-    left join lateral (
-      select message.ctid as place
-      from trunkline.messages as message
-      where message.queue_id = (p_queue).id
-        and message.id = handle.id
-        and message.receipt_nonce = handle.nonce
-        and v_are_busy[handle.entry] is not true
-      limit 1
-      for update
-    ) as found on true
-  ) as judged;
+      select
+        handle.entry,
+        free.place,
+        case
+          when handle.id is null then 'invalid'
+          when free.place is not null then 'deleted'
+          when exists (
+            select
+            from trunkline.messages as message
+            where message.queue_id = (p_queue).id
+              and message.id = handle.id
+              and message.receipt_nonce = handle.nonce
+          ) then 'busy'
+          else 'missing'
+        end as outcome
+      from (
+        select *
+        from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
+        order by id, entry
+      ) as handle
+      left join lateral (
+        select message.ctid as place
+        from trunkline.messages as message
+        where message.queue_id = (p_queue).id
+          and message.id = handle.id
+          and message.receipt_nonce = handle.nonce
+        limit 1
+        for update skip locked
+      ) as free on true
+    ) as judged;
+  else
+    select
+      array_agg(judged.outcome order by judged.entry),
+      array_agg(judged.place) filter (where judged.place is not null)
+    into v_outcomes, v_places
+    from (
+      select
+        handle.entry,
+        found.place,
+        case
+          when handle.id is null then 'invalid'
+          when found.place is null then 'missing'
+          else 'deleted'
+        end as outcome
+      from (
+        select *
+        from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
+        order by id, entry
+      ) as handle
+      left join lateral (
+        select message.ctid as place
+        from trunkline.messages as message
+        where message.queue_id = (p_queue).id
+          and message.id = handle.id
+          and message.receipt_nonce = handle.nonce
+        limit 1
+        for update
+      ) as found on true
+    ) as judged;
+  end if;
 
   if v_places is not null then
     delete from trunkline.messages as message where message.ctid = any (v_places);
