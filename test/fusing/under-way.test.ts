@@ -118,10 +118,15 @@ describe('While statements are under way', () => {
     );
     await sleep(settlesInMs);
     await unblock();
-    const received = (await Promise.all(answers)).map(({ Messages = [] }) =>
+    const together = await Promise.all(answers);
+    // Two statements ran at the same time. One may have locked a group that it then did not need.
+    const later = await sqs.receiveMessage({ QueueUrl, MaxNumberOfMessages: 10 });
+    const received = [...together, later].map(({ Messages = [] }) =>
       Messages.map(({ Body = '' }) => Body),
     );
-    expect(received.every((bodies, index) => bodies.length <= (most[index] ?? 0))).toBe(true);
+    expect(
+      received.slice(0, -1).every((bodies, index) => bodies.length <= (most[index] ?? 0)),
+    ).toBe(true);
     for (const group of groups) {
       const parts = received
         .map((bodies) => bodies.filter((body) => body.startsWith(group)))
