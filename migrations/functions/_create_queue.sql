@@ -40,8 +40,13 @@ begin
       using errcode = 'TQ004';
   end if;
 
-  -- The queue that is in the way may be deleted before it is read, and another one created before the next attempt.
+  -- A queue that is there is only read, since an insert would wait for whoever is changing it. One that is not may be
+  -- created before the insert, and deleted before the next attempt.
   for v_attempt in 1..10 loop
+    select * into v_queue
+    from trunkline.queues as queue
+    where queue.account_id = p_account_id and queue.name = p_name;
+    exit when found;
     insert into trunkline.queues as queue (account_id, name, is_fifo, created_at, modified_at, tags)
     values (p_account_id, p_name, v_is_fifo, v_now, v_now, p_tags)
     on conflict on constraint queues_account_id_name_key do nothing
@@ -50,10 +55,6 @@ begin
       perform trunkline._set_queue_columns(v_queue.id, v_columns, v_now);
       return true;
     end if;
-    select * into v_queue
-    from trunkline.queues as queue
-    where queue.account_id = p_account_id and queue.name = p_name;
-    exit when found;
   end loop;
   if v_queue.id is null then
     raise exception 'The queue is created and deleted by others all the time.' using errcode = 'serialization_failure';

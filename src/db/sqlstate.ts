@@ -127,7 +127,13 @@ export function toCallerError(error: unknown): unknown {
     error instanceof DatabaseError
       ? isOutage(error)
       : networkFailure.test(`${'code' in error ? error.code : ''} ${error.message}`);
-  if (isUnavailable || isConflict(error)) {
+  if (isConflict(error)) {
+    return new SqsError(
+      'ServiceUnavailable',
+      'Others were changing the same messages or message groups at the same time. Try again.',
+    );
+  }
+  if (isUnavailable) {
     return new SqsError(
       'ServiceUnavailable',
       'The database cannot be reached at the moment. Try again.',

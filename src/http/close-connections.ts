@@ -49,8 +49,9 @@ export function closeConnectionsWhenAnswered(app: FastifyInstance, endWaits: () 
     });
     done();
   });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (isClosing) {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // Node.js ends the connection after an answer that says so, whatever else waits on it.
+    if (isClosing && answering.get(request.raw.socket) === 1) {
       reply.header('connection', 'close');
     }
     done();

@@ -117,6 +117,24 @@ describe('A server that closes', () => {
     await expectClosed(server.close());
   });
 
+  it('answers requests that wait behind others on their connection', async () => {
+    const { server, url } = await openBoth('pipelined');
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    let answered = '';
+    socket.on('data', (chunk) => {
+      answered += chunk;
+    });
+    const ended = once(socket, 'close');
+    const poll = httpRequest('ReceiveMessage', { QueueUrl: url, WaitTimeSeconds: 20 });
+    const describe = httpRequest('GetQueueAttributes', { QueueUrl: url });
+    socket.write(poll + describe + describe);
+    await sleep(settlesInMs);
+    await expectClosed(server.close());
+    await ended;
+    expect(answered.split('HTTP/1.1 200 OK').length - 1).toBe(3);
+  });
+
   it('does not wait for requests behind others of a client that hung up', async () => {
     const { server, url } = await openBoth('hung-up');
     const { hostname, port } = new URL(server.url);

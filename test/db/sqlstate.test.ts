@@ -40,6 +40,13 @@ it.each(['08006', '53300', '57P01', '57P03'])(
   },
 );
 
+it.each(['40001', '40P01'])('answers %s, a conflict, as what it is', (code) => {
+  expect(toCallerError(databaseError(code))).toMatchObject({
+    errorName: 'ServiceUnavailable',
+    message: expect.stringContaining('at the same time'),
+  });
+});
+
 it('answers 55P03, a lock of another transaction, without a word of the database being away', () => {
   expect(toCallerError(databaseError('55P03'))).toMatchObject({
     errorName: 'ServiceUnavailable',

@@ -39,6 +39,19 @@ describe('A queue that an open transaction has changed', () => {
     sqs.destroy();
   });
 
+  it('is found by CreateQueue at once', async () => {
+    const sqs = jsonClient(server.url);
+    const { QueueUrl } = await sqs.createQueue({ QueueName: 'held-found' });
+    const application = await openSession(database);
+    await application.query('begin');
+    await application.query(
+      `select trunkline.set_queue_attributes('held-found', '{"DelaySeconds": 2}')`,
+    );
+    expect(await sqs.createQueue({ QueueName: 'held-found' })).toMatchObject({ QueueUrl });
+    await application.query('rollback');
+    sqs.destroy();
+  });
+
   it('lets CreateQueue end with a retryable error', async () => {
     const sqs = jsonClient(server.url);
     const application = await openSession(database);

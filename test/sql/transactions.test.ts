@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSession } from '../engine/calls.ts';
@@ -397,8 +398,8 @@ it('a queue that is deleted and created anew is changed after the commit of both
   expect(await counts(name)).toMatchObject({ DelaySeconds: '7' });
 });
 
-it('a queue that is deleted while it is found to be there already is created', async () => {
-  const name = await createQueue(pool);
+it('a queue that another has created and deleted meanwhile is created', async () => {
+  const name = `q-${randomUUID()}`;
   await pool.query(
     `create function pause() returns trigger language plpgsql as $$
     begin
@@ -411,11 +412,17 @@ it('a queue that is deleted while it is found to be there already is created', a
   onTestFinished(async () => {
     await pool.query('drop function pause cascade');
   });
-  const deleter = await openSession(database);
+  const [creator, deleter] = [await openSession(database), await openSession(database)];
+  await creator.query('begin');
+  await call(creator, 'create_queue', { queue_name: name });
   await deleter.query('begin');
-  await deleter.query('select pg_advisory_xact_lock(42)');
+  const pausing = deleter.query('select pg_advisory_xact_lock(42)');
+  await waitUntilBlocked(pool, 'pg_advisory_xact_lock(42)');
   const creation = call(pool, 'create_queue', { queue_name: name });
   const created = expect(creation).resolves.toEqual([{ create_queue: true }]);
+  await waitUntilBlocked(pool, 'create_queue');
+  await creator.query('commit');
+  await pausing;
   await waitUntilBlocked(pool, 'create_queue');
   await call(deleter, 'delete_queue', { queue_name: name });
   await deleter.query('commit');
