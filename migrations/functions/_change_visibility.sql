@@ -28,8 +28,8 @@ set enable_mergejoin = off
 as $$
 declare
   v_now timestamptz;
+  v_sent_after timestamptz;
   v_ids bigint[];
-  v_are_busy boolean[];
   v_found bigint[];
   v_places tid[];
   v_received_at timestamptz[];
@@ -37,36 +37,35 @@ declare
 begin
   -- The transaction has its id before the clock is read: settlement rests on that order.
   perform pg_current_xact_id();
+  v_now := coalesce(p_now, clock_timestamp());
+  v_sent_after := v_now - make_interval(secs => (p_queue).message_retention_seconds);
   v_ids := array(
     select handle.id
     from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles) as handle
     order by handle.entry
   );
-  if p_is_own_transaction then
-    v_are_busy := trunkline._busy_messages((p_queue).id, v_ids);
-  end if;
-  v_now := coalesce(p_now, clock_timestamp());
 
   select array_agg(message.id), array_agg(message.place), array_agg(message.received_at)
   into v_found, v_places, v_received_at
-  from trunkline._lock_messages(
-    (p_queue).id,
-    array(
-      select handle.id from unnest(v_ids, v_are_busy) as handle (id, is_busy) where handle.is_busy is not true
-    ),
-    v_now - make_interval(secs => (p_queue).message_retention_seconds)
-  ) as message;
+  from trunkline._lock_messages((p_queue).id, v_ids, v_sent_after, not p_is_own_transaction) as message;
 
   v_outcomes := array(
     select
       case
         when handle.id is null then 'invalid'
-        when handle.is_busy then 'busy'
+        when found.id is null and p_is_own_transaction and exists (
+          select
+          from trunkline.messages as message
+          where message.queue_id = (p_queue).id
+            and message.id = handle.id
+            and message.receipt_nonce is not null
+            and message.sent_at > v_sent_after
+        ) then 'busy'
         when found.id is null then 'missing'
         when v_now - found.received_at + make_interval(secs => handle.seconds) > interval '12 hours' then 'too_long'
         else 'changed'
       end
-    from unnest(v_ids, p_timeouts_seconds, v_are_busy) with ordinality as handle (id, seconds, is_busy, entry)
+    from unnest(v_ids, p_timeouts_seconds) with ordinality as handle (id, seconds, entry)
     left join unnest(v_found, v_received_at) as found (id, received_at) using (id)
     order by handle.entry
   );

@@ -27,72 +27,57 @@ declare
   v_removed bigint;
 begin
   -- Locks in order of id, as every statement locks messages, so that two batches cannot deadlock.
-  if p_is_own_transaction then
+  select
+    array_agg(judged.outcome order by judged.entry),
+    array_agg(judged.place) filter (where judged.place is not null)
+  into v_outcomes, v_places
+  from (
     select
-      array_agg(judged.outcome order by judged.entry),
-      array_agg(judged.place) filter (where judged.place is not null)
-    into v_outcomes, v_places
+      handle.entry,
+      found.place,
+      case
+        when handle.id is null then 'invalid'
+        when found.place is not null then 'deleted'
+        when p_is_own_transaction and exists (
+          select
+          from trunkline.messages as message
+          where message.queue_id = (p_queue).id
+            and message.id = handle.id
+            and message.receipt_nonce = handle.nonce
+        ) then 'busy'
+        else 'missing'
+      end as outcome
     from (
-      select
-        handle.entry,
-        free.place,
-        case
-          when handle.id is null then 'invalid'
-          when free.place is not null then 'deleted'
-          when exists (
-            select
-            from trunkline.messages as message
-            where message.queue_id = (p_queue).id
-              and message.id = handle.id
-              and message.receipt_nonce = handle.nonce
-          ) then 'busy'
-          else 'missing'
-        end as outcome
+      select *
+      from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
+      order by id, entry
+    ) as handle
+    left join lateral (
+      select free.place
       from (
-        select *
-        from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
-        order by id, entry
-      ) as handle
-      left join lateral (
         select message.ctid as place
         from trunkline.messages as message
-        where message.queue_id = (p_queue).id
+        where p_is_own_transaction
+          and message.queue_id = (p_queue).id
           and message.id = handle.id
           and message.receipt_nonce = handle.nonce
         limit 1
         for update skip locked
-      ) as free on true
-    ) as judged;
-  else
-    select
-      array_agg(judged.outcome order by judged.entry),
-      array_agg(judged.place) filter (where judged.place is not null)
-    into v_outcomes, v_places
-    from (
-      select
-        handle.entry,
-        found.place,
-        case
-          when handle.id is null then 'invalid'
-          when found.place is null then 'missing'
-          else 'deleted'
-        end as outcome
+      ) as free
+      union all
+      select waited_for.place
       from (
-        select *
-        from trunkline._read_receipt_handles((p_queue).receipt_key, p_receipt_handles)
-        order by id, entry
-      ) as handle
-      left join lateral (
         select message.ctid as place
         from trunkline.messages as message
-        where message.queue_id = (p_queue).id
+        where not p_is_own_transaction
+          and message.queue_id = (p_queue).id
           and message.id = handle.id
           and message.receipt_nonce = handle.nonce
         limit 1
         for update
-      ) as found on true
-    ) as judged;
-  end if;
+      ) as waited_for
+    ) as found on true
+  ) as judged;
 
   if v_places is not null then
     delete from trunkline.messages as message where message.ctid = any (v_places);

@@ -15,36 +15,35 @@ set max_parallel_workers_per_gather = 0
 set enable_seqscan = off
 set enable_bitmapscan = off
 as $$
-declare
-  v_group_ids constant text[] := array(
-    select distinct message.group_id
-    from trunkline._find_messages(p_queue_id, p_ids) as message
-    where message.id is not null
-    order by message.group_id
-  );
 begin
-  if p_may_wait then
-    perform
-    from unnest(v_group_ids) as wanted (group_id)
-    cross join lateral (
-      select
-      from trunkline.message_groups as known
-      where known.queue_id = p_queue_id and known.group_id = wanted.group_id
-      order by known.changed_at desc
-      limit 1
-      for update
-    ) as locked;
-  end if;
   return array(
     select row(locked.group_id, locked.head_id, locked.place)::trunkline.locked_group
-    from unnest(v_group_ids) as wanted (group_id)
+    from (
+      select distinct message.group_id
+      from trunkline._find_messages(p_queue_id, p_ids) as message
+      where message.id is not null
+      order by message.group_id
+    ) as wanted
     cross join lateral (
-      select known.group_id, known.head_id, known.ctid as place
-      from trunkline.message_groups as known
-      where known.queue_id = p_queue_id and known.group_id = wanted.group_id
-      order by known.changed_at desc
-      limit 1
-      for update skip locked
+      select free.*
+      from (
+        select known.group_id, known.head_id, known.ctid as place
+        from trunkline.message_groups as known
+        where not p_may_wait and known.queue_id = p_queue_id and known.group_id = wanted.group_id
+        order by known.changed_at desc
+        limit 1
+        for update skip locked
+      ) as free
+      union all
+      select waited_for.*
+      from (
+        select known.group_id, known.head_id, known.ctid as place
+        from trunkline.message_groups as known
+        where p_may_wait and known.queue_id = p_queue_id and known.group_id = wanted.group_id
+        order by known.changed_at desc
+        limit 1
+        for update
+      ) as waited_for
     ) as locked
   );
 end

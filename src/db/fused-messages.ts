@@ -32,6 +32,11 @@ function weighMessage({ sizeBytes }: { sizeBytes: number }): number {
   return Math.ceil(sizeBytes / sizeOfWeightBytes);
 }
 
+/** A receive that can be repeated by its attempt id. */
+interface ReceiveAttempt extends ReceiveRequest {
+  attemptId: string;
+}
+
 /** Only receives that hide their messages for the same time can be one statement. */
 function receiveKey(queueId: QueueId, { visibilityTimeoutSeconds }: ReceiveRequest): string {
   return `${queueId} ${visibilityTimeoutSeconds ?? 'default'}`;
@@ -117,6 +122,7 @@ export class FusedMessages {
   readonly #fifoSends: Fuser<FifoMessageToSend, SentFifoMessage>;
   readonly #receives: Fuser<ReceiveRequest, ReceivedMessage[]>;
   readonly #fifoReceives: Fuser<ReceiveRequest, ReceivedMessage[]>;
+  readonly #fifoAttempts: Fuser<ReceiveAttempt, ReceivedMessage[]>;
   readonly #deletes: Fuser<string, DeleteOutcome>;
   readonly #fifoDeletes: Fuser<string, DeleteOutcome>;
   readonly #changes: Fuser<VisibilityChange, ChangeOutcome>;
@@ -148,6 +154,13 @@ export class FusedMessages {
       run: (key, requests) => this.#receiveFifoTogether(key, requests),
       weigh: ({ limit }) => limit,
       statementCapacity: handleCapacity,
+    });
+    this.#fifoAttempts = fuse({
+      run: (queueId, attempts) => this.#receiveAttempt(queueId, attempts),
+      weigh: ({ limit }) => limit,
+      statementCapacity: handleCapacity,
+      statementsPerKey: 3,
+      slowAfterMs: 0,
     });
     this.#deletes = fuse({
       run: (queueId, handles) => store.deleteMessages(queueId, handles),
@@ -193,18 +206,13 @@ export class FusedMessages {
     return received ?? [];
   }
 
-  /** A receive that can be repeated. It may have to wait for the first to end, so it goes alone. */
+  /** A receive that can be repeated. It may have to wait for the first to end, so it goes alone, and few do at a time. */
   async receiveFifoAttempt(
     queueId: QueueId,
     request: ReceiveRequest,
     attemptId: string,
   ): Promise<ReceivedMessage[]> {
-    const [received] = await this.#store.receiveFifoMessages(
-      queueId,
-      [request.limit],
-      request,
-      attemptId,
-    );
+    const [received] = await this.#fifoAttempts.submitAlone(queueId, [{ ...request, attemptId }]);
     return received ?? [];
   }
 
@@ -228,6 +236,16 @@ export class FusedMessages {
     changes: readonly VisibilityChange[],
   ): Promise<ChangeOutcome[]> {
     return untilFree(changes, (some) => this.#fifoChanges.submit(queueId, some));
+  }
+
+  /** There is always one, since attempts go alone. */
+  async #receiveAttempt(
+    queueId: string,
+    [attempt]: readonly ReceiveAttempt[],
+  ): Promise<ReceivedMessage[][]> {
+    return attempt === undefined
+      ? []
+      : await this.#store.receiveFifoMessages(queueId, [attempt.limit], attempt, attempt.attemptId);
   }
 
   /** One claim for all, shared out in order: the first callers get all that they asked for. */

@@ -117,6 +117,45 @@ describe('A message that an open transaction has deleted', () => {
     },
   );
 
+  it('leaves connections to other queues, however many receives of it are repeated', async () => {
+    const sqs = jsonClient(server.url);
+    const { QueueUrl } = await sqs.createQueue({
+      QueueName: 'held-repeats.fifo',
+      Attributes: { FifoQueue: 'true', ContentBasedDeduplication: 'true' },
+    });
+    const { QueueUrl: otherUrl } = await sqs.createQueue({ QueueName: 'beside-repeats' });
+    await sqs.sendMessage({ QueueUrl, MessageBody: 'held', MessageGroupId: 'g' });
+    const attempt = { QueueUrl, ReceiveRequestAttemptId: 'attempt' };
+    const { Messages = [] } = await sqs.receiveMessage(attempt);
+    const application = await database.pool.connect();
+    await application.query('begin');
+    await application.query('select trunkline.delete_message($1, $2)', [
+      'held-repeats.fifo',
+      Messages[0]?.ReceiptHandle,
+    ]);
+    let refused = 0;
+    let isOver = false;
+    const repeats = Array.from({ length: 15 }, async () => {
+      while (!isOver) {
+        await sqs.receiveMessage(attempt).catch(() => {
+          refused += 1;
+        });
+      }
+    });
+    await expect.poll(() => refused).toBeGreaterThan(0);
+    const before = refused;
+    for (let sent = 0; sent < 10; sent += 1) {
+      await sqs.sendMessage({ QueueUrl: otherUrl, MessageBody: 'beside' });
+    }
+    // Had they all connections, ten would be refused while each send waits for one.
+    expect(refused - before).toBeLessThan(50);
+    isOver = true;
+    await Promise.all(repeats);
+    await application.query('rollback');
+    application.release();
+    sqs.destroy();
+  });
+
   it('lets the repeat of its receive end with a retryable error', async () => {
     const sqs = jsonClient(server.url);
     const { QueueUrl } = await sqs.createQueue({

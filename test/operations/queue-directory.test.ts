@@ -1,31 +1,21 @@
-import { Pool } from 'pg';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { typedDatabase } from '../../src/db/database.ts';
 import { type Queue, QueueStore } from '../../src/db/queue-store.ts';
 import { QueueDirectory } from '../../src/operations/queue-directory.ts';
+import { useDatabase } from '../support/database.ts';
 
+const database = useDatabase();
 const server = { accountId: '000000000000', region: 'us-east-1' };
 
-/** A directory of a store that has every queue, and no database. */
+/** A directory, and a look at what it asks the database. */
 function setUp() {
-  const pool = new Pool();
-  const store = new QueueStore(pool, typedDatabase(pool));
-  const findQueue = vi.spyOn(store, 'findQueue').mockImplementation(async (address) => ({
-    ...address,
-    id: '1',
-    isFifo: address.name.endsWith('.fifo'),
-    receiveWaitSeconds: 0,
-    hasContentBasedDeduplication: false,
-  }));
+  const store = new QueueStore(database.pool, typedDatabase(database.pool));
+  const findQueue = vi.spyOn(store, 'findQueue');
   const directory = new QueueDirectory(store, server);
   const find = (url: string): Promise<Queue> =>
     directory.withQueue(directory.addressFromUrl(url), async (queue) => queue);
   return { directory, find, findQueue };
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe('The directory of queues', () => {
   it.each([
@@ -36,7 +26,11 @@ describe('The directory of queues', () => {
     'https://proxy.example.com/any/prefix/000000000000/Up-loads_2.fifo',
   ])('looks %s up once', async (url) => {
     const { find, findQueue } = setUp();
-    const name = url.split('/').at(-1);
+    const name = url.split('/').at(-1) ?? '';
+    await database.pool.query('select trunkline.create_queue($1, $2)', [
+      name,
+      name.endsWith('.fifo') ? { FifoQueue: 'true' } : {},
+    ]);
     expect(await find(url)).toMatchObject({ accountId: '000000000000', name });
     expect(await find(url)).toMatchObject({ name });
     expect(findQueue).toHaveBeenCalledTimes(1);
