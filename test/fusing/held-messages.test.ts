@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { openSession } from '../engine/calls.ts';
 import { jsonClient } from '../support/clients.ts';
 import { useDatabase } from '../support/database.ts';
 import { useServer } from '../support/server.ts';
@@ -27,12 +28,11 @@ async function holdFirst(queueName: string, count: number) {
   });
   const handles = Messages.map(({ ReceiptHandle }) => ReceiptHandle);
   expect(handles.length).toBe(count);
-  const application = await database.pool.connect();
+  const application = await openSession(database);
   await application.query('begin');
   await application.query('select trunkline.delete_message($1, $2)', [queueName, handles[0]]);
   const release = async () => {
     await application.query('rollback');
-    application.release();
   };
   return { sqs, queueUrl, handles, release };
 }
@@ -48,7 +48,7 @@ describe('A message that an open transaction has deleted', () => {
       await sqs.sendMessage({ QueueUrl, MessageBody: 'held' });
       const { Messages = [] } = await sqs.receiveMessage({ QueueUrl });
       const ReceiptHandle = Messages[0]?.ReceiptHandle;
-      const application = await database.pool.connect();
+      const application = await openSession(database);
       await application.query('begin');
       await application.query('select trunkline.delete_message($1, $2)', [
         `held-${action}`,
@@ -57,7 +57,6 @@ describe('A message that an open transaction has deleted', () => {
       const call = { QueueUrl, ReceiptHandle, VisibilityTimeout: 5 };
       await expect(sqs[action](call)).rejects.toMatchObject(retryable);
       await application.query('rollback');
-      application.release();
       await sqs[action](call);
       sqs.destroy();
     },
@@ -127,7 +126,7 @@ describe('A message that an open transaction has deleted', () => {
     await sqs.sendMessage({ QueueUrl, MessageBody: 'held', MessageGroupId: 'g' });
     const attempt = { QueueUrl, ReceiveRequestAttemptId: 'attempt' };
     const { Messages = [] } = await sqs.receiveMessage(attempt);
-    const application = await database.pool.connect();
+    const application = await openSession(database);
     await application.query('begin');
     await application.query('select trunkline.delete_message($1, $2)', [
       'held-repeats.fifo',
@@ -152,7 +151,6 @@ describe('A message that an open transaction has deleted', () => {
     isOver = true;
     await Promise.all(repeats);
     await application.query('rollback');
-    application.release();
     sqs.destroy();
   });
 
@@ -165,7 +163,7 @@ describe('A message that an open transaction has deleted', () => {
     await sqs.sendMessage({ QueueUrl, MessageBody: 'held', MessageGroupId: 'g' });
     const attempt = { QueueUrl, ReceiveRequestAttemptId: 'attempt' };
     const { Messages = [] } = await sqs.receiveMessage(attempt);
-    const application = await database.pool.connect();
+    const application = await openSession(database);
     await application.query('begin');
     await application.query('select trunkline.delete_message($1, $2)', [
       'held.fifo',
@@ -173,7 +171,6 @@ describe('A message that an open transaction has deleted', () => {
     ]);
     await expect(sqs.receiveMessage(attempt)).rejects.toMatchObject(retryable);
     await application.query('rollback');
-    application.release();
     const repeated = await sqs.receiveMessage(attempt);
     expect(repeated.Messages).toMatchObject([{ ReceiptHandle: Messages[0]?.ReceiptHandle }]);
     sqs.destroy();
